@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_bound import BlanketLaw
 from pramana.guarantees.shuffled_privacy import laws_of
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture

@@ -16,8 +16,7 @@ import numpy as np
 
 from benchmarks._enumeration import worlds
 from benchmarks._measure import Result
-from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
-from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_bound import BlanketLaw, delta_of, epsilon_of
 
 REFERENCE = {
     10**3: ((1.146, 0.5198, 0.1801), (1.686, 0.7108, 0.2485), (0.4266, 0.1886, 0.0597)),

@@ -18,7 +18,7 @@ from pramana.base.text import tables_of
 from pramana.engine.base import ENGINES, USUAL, open_source
 from pramana.errors import InputError
 from pramana.evaluation.plan_preview import errors_on_data
-from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
+from pramana.guarantees.claims import GUARANTEES, cli_options, guarantees_from_options
 from pramana.io.base import FORMATS, renaming
 from pramana.io.opening import Preview, open_table, parts_of, preview_of
 from pramana.methods.base import METHODS, options_of
@@ -53,9 +53,8 @@ if TYPE_CHECKING:
     from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit, attack, audit
     from pramana.evaluation.cli_hints import CliHints
     from pramana.evaluation.compare import compare
-    from pramana.evaluation.owner_checks import verify
     from pramana.evaluation.plan_preview import preview_plan
-    from pramana.evaluation.report import evidence, report
+    from pramana.evaluation.report import evidence, report, verify
     from pramana.evaluation.schema_suggestions import (
         changed_file,
         recoding_gains,
@@ -88,8 +87,7 @@ _SOURCES = {
     "evaluation.cli_hints": "CliHints",
     "evaluation.compare": "compare",
     "evaluation.trials": "compared",
-    "evaluation.owner_checks": "verify",
-    "evaluation.report": "evidence report",
+    "evaluation.report": "evidence report verify",
     "evaluation.plan_preview": "preview_plan",
     "evaluation.schema_suggestions": "recoding_gains changed_file suggest_changes_if_poor",
     "ledger.ledger": "Budget Ledger",

@@ -9,10 +9,10 @@ import pytest
 
 from pramana import api
 from pramana.analysis.channels import Channels
-from pramana.analysis.contrasts import errors_of_shares, linear_covariance, linear_errors
 from pramana.analysis.counts import estimate_counts
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.question import Question
+from pramana.analysis.variance import errors_of_shares, linear_covariance, linear_errors
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense

@@ -9,7 +9,7 @@ import pytest
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.layout import Layout
-from pramana.analysis.target_model import TargetModel, draw_records, fit_target_model
+from pramana.analysis.synthesis_draws import TargetModel, draw_given_target, fit_target_model
 from pramana.base.randomness import Keystream
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
@@ -57,7 +57,9 @@ def test_draws_follow_the_posterior_that_enumeration_gives():
         exact[cell] = chance
     exact /= exact.sum()
 
-    (drawn,) = draw_records(places, channels, model_of(table), keystream=Keystream.from_seed(1))
+    (drawn,) = draw_given_target(
+        places, channels, model_of(table), keystream=Keystream.from_seed(1)
+    )
     found = np.zeros_like(exact)
     np.add.at(found, tuple(drawn), 1 / n)
 
@@ -70,7 +72,9 @@ def test_a_target_released_as_it_is_stays():
     generator = np.random.default_rng(1)
     places = [generator.integers(0, size, 500) for size in (3, 2, 2)]
 
-    (drawn,) = draw_records(places, channels, model_of(joint()), keystream=Keystream.from_seed(2))
+    (drawn,) = draw_given_target(
+        places, channels, model_of(joint()), keystream=Keystream.from_seed(2)
+    )
 
     assert (drawn[2] == places[2]).all()
 
@@ -93,7 +97,7 @@ def test_the_tree_is_found_and_the_three_way_table_comes_back():
     truth, seen = release(channels, 60_000, 3)
 
     model = fit_target_model(seen, channels, target=2)
-    (drawn,) = draw_records(seen, channels, model, keystream=Keystream.from_seed(4))
+    (drawn,) = draw_given_target(seen, channels, model, keystream=Keystream.from_seed(4))
 
     def shares(columns):
         return np.bincount(np.ravel_multi_index(columns, (3, 2, 2)), minlength=12) / 60_000
@@ -114,14 +118,18 @@ def test_independent_attributes_get_no_pair():
 
 def test_chunks_do_not_change_a_draw(monkeypatch):
     """Each record takes the numbers of its own position."""
-    from pramana.analysis import target_model
+    from pramana.analysis import synthesis_draws
 
     channels = world()
     _, seen = release(channels, 1_000, 5)
 
-    whole = next(draw_records(seen, channels, model_of(joint()), keystream=Keystream.from_seed(7)))
-    monkeypatch.setattr(target_model, "CHUNK", 77)
-    parts = next(draw_records(seen, channels, model_of(joint()), keystream=Keystream.from_seed(7)))
+    whole = next(
+        draw_given_target(seen, channels, model_of(joint()), keystream=Keystream.from_seed(7))
+    )
+    monkeypatch.setattr(synthesis_draws, "CHUNK", 77)
+    parts = next(
+        draw_given_target(seen, channels, model_of(joint()), keystream=Keystream.from_seed(7))
+    )
 
     assert all((a == b).all() for a, b in zip(whole, parts, strict=True))
 
@@ -131,7 +139,7 @@ def test_several_draws_differ():
     channels = world()
     _, seen = release(channels, 500, 8)
 
-    first, second = draw_records(
+    first, second = draw_given_target(
         seen, channels, model_of(joint()), keystream=Keystream.from_seed(9), draws=2
     )
 

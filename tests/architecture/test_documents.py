@@ -13,7 +13,7 @@ from benchmarks.house import House, picture
 
 import pramana
 from pramana.cli.app import LINES, app
-from pramana.guarantees.registry import GUARANTEES
+from pramana.guarantees.claims import GUARANTEES
 from tests.architecture.source import nodes
 
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,7 @@ from pramana.collect.survey import (
     read_survey,
 )
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
-from pramana.guarantees.registry import guarantees_from_options
+from pramana.guarantees.claims import guarantees_from_options
 from pramana.methods.expected_error import step_domains
 from pramana.release.certificate import Certificate
 from tests.collect.conftest import small_survey, survey_text

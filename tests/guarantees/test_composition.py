@@ -21,8 +21,7 @@ from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber, NotARelease
 from pramana.guarantees.composition import TiedReleases, compose, tied_groups
 from pramana.guarantees.disclosure import Disclosure, Outline
-from pramana.guarantees.shuffled_bound import delta_of
-from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_bound import BlanketLaw, delta_of
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import pramana as pm
-from pramana.guarantees.registry import central_text, dials
+from pramana.guarantees.claims import central_text, dials
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,15 @@ import pytest
 import pramana as pm
 from pramana.errors import InputError, NotCovered
 from pramana.guarantees.base import Amplified, Evidence, Guarantee, Need, only_the_owner
-from pramana.guarantees.claims import Claim, attained, lacks, paired
-from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
+from pramana.guarantees.claims import (
+    GUARANTEES,
+    Claim,
+    attained,
+    cli_options,
+    guarantees_from_options,
+    lacks,
+    paired,
+)
 from pramana.schema.joint_cells import Counts
 
 COLUMN = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")

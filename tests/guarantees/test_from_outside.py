@@ -17,7 +17,7 @@ from tests.guarantees.toy_surprise import Surprise
 import pramana as pm
 from pramana.cli.app import main
 from pramana.evaluation.compare import scenarios_of
-from pramana.guarantees.registry import GUARANTEES, cli_options
+from pramana.guarantees.claims import GUARANTEES, cli_options
 
 
 @pytest.fixture

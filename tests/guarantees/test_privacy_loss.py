@@ -15,8 +15,7 @@ from scipy.stats import norm
 from tests.guarantees.test_composition import coin, excess, mixture, neighbours, shuffled
 
 from pramana.guarantees.privacy_loss import LossDistribution, composed_delta, composed_epsilon
-from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
-from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_bound import BlanketLaw, delta_of, epsilon_of
 
 
 def product_law(first: dict, second: dict) -> dict:

@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.base.rounding import largest_parameter
-from pramana.guarantees import shuffled_bound, shuffled_law
-from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
-from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees import shuffled_bound
+from pramana.guarantees.shuffled_bound import BlanketLaw, delta_of, epsilon_of
 from pramana.guarantees.shuffled_privacy import laws_of, mixture_above
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture
@@ -282,7 +281,7 @@ def test_many_columns_are_spread_on_a_grid_and_stay_above(monkeypatch):
     """Means stay, and epsilon is a hair above that of all pairs."""
     laws = [BlanketLaw.of_mixture(3, Fraction(5 + step, 5)) for step in range(1, 9)]
     exact = BlanketLaw.of_steps(laws)
-    monkeypatch.setattr(shuffled_law, "MOST_ATOMS", 1_000)
+    monkeypatch.setattr(shuffled_bound, "MOST_ATOMS", 1_000)
     fewer = BlanketLaw.of_steps(laws)
     found = [epsilon_of([law], anonymity_set=10_000, delta=1e-6) for law in (exact, fewer)]
     means = float(fewer.chance @ fewer.own), float(fewer.chance @ fewer.other)

@@ -13,9 +13,8 @@ import pytest
 import pramana as pm
 from pramana.errors import Infeasible, InvalidNumber, NotCovered
 from pramana.guarantees.base import Evidence, Searched
-from pramana.guarantees.claims import Claim, attained
+from pramana.guarantees.claims import Claim, attained, guarantees_from_options
 from pramana.guarantees.composition import compose
-from pramana.guarantees.registry import guarantees_from_options
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
 from pramana.release.certificate import disclosed
 

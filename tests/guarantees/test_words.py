@@ -17,7 +17,7 @@ import pramana as pm
 from pramana.base.rounding import log_of
 from pramana.base.text import exp_text_up, floor_text, percent_down, percent_up, text_down, text_up
 from pramana.guarantees.base import Guarantee
-from pramana.guarantees.registry import GUARANTEES
+from pramana.guarantees.claims import GUARANTEES
 
 shares = st.floats(0, 1, exclude_min=True, exclude_max=True)
 numbers = st.floats(0, 1e300, exclude_min=True)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.guarantees.registry import GUARANTEES
+from pramana.guarantees.claims import GUARANTEES
 from pramana.methods.base import METHODS
 from pramana.microaggregation.anonymisation import draw_members
 from pramana.schema.groups import closeness, codes_of

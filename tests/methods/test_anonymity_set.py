@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.guarantees.registry import GUARANTEES
+from pramana.guarantees.claims import GUARANTEES
 from pramana.methods.base import METHODS
 
 RECORDS = 600

@@ -23,7 +23,7 @@ from pramana.base.charts import COLOURS as PALETTE
 from pramana.base.charts import altair, plain_svg, rows_of
 from pramana.base.measured_share import Measured
 from pramana.errors import DoesNotHold
-from pramana.guarantees.registry import GUARANTEES
+from pramana.guarantees.claims import GUARANTEES
 from pramana.reporting import charts as plots
 from pramana.reporting.charts import COLOURS, ColumnView, Point, frontier, ranges, shares
 from pramana.reporting.document import STYLE, Chapter, Document, Grid, Words, to_html

@@ -27,8 +27,7 @@ from pramana.schema.schema import Column, Role, Schema
 from pramana.verification import shuffle_test as order_of
 from pramana.verification.fit_tests import fit_counts
 from pramana.verification.owner import against_truth
-from pramana.verification.paired_records import Pair, joined
-from pramana.verification.randomisation_test import Passage, _doubts, _gain, _stake
+from pramana.verification.randomisation_test import Pair, Passage, _doubts, _gain, _stake, joined
 from pramana.verification.shuffle_test import Ordered, Orders, _bets
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
@@ -171,15 +170,13 @@ def test_stakes_on_an_order_have_mean_one_over_all_orders():
             "whole records, turned": orders.still(turned=True),
             "near": orders.gain(orders.near(3)),
             "turned": orders.gain(orders.near(1, turned=True)),
-            "moved": orders.gain(orders.near(1, moved=2)),
             "sorted": orders.gain(orders.sorted(2)),
         }
-        bets["best move"] = max(orders.gain(orders.near(1, moved=m)) - np.log(6) for m in range(6))
         bets["runs"] = orders.runs(3)
         for name, gain in bets.items():
             stakes.setdefault(name, []).append(float(np.exp(gain)))
     for name, own in stakes.items():
-        if name in ("best move", "runs"):  # the best of many, and the others are given up
+        if name == "runs":  # the best of many, and the others are given up
             assert np.mean(own) <= 1
         else:
             assert np.mean(own) == pytest.approx(1)
@@ -187,7 +184,7 @@ def test_stakes_on_an_order_have_mean_one_over_all_orders():
 
 @pytest.mark.parametrize("records", [30, 301])
 def test_fits_at_every_distance_are_those_by_hand(records, monkeypatch):
-    """Waves of stretches that follow each other, also where one is longer than the table."""
+    """Stretches that follow each other, also where one is longer than the table."""
     monkeypatch.setattr(order_of, "MOST_RECORDS", 40)
     monkeypatch.setattr(order_of, "PART", 64)
     random = np.random.default_rng(records)
@@ -195,18 +192,13 @@ def test_fits_at_every_distance_are_those_by_hand(records, monkeypatch):
     columns = [Ordered.of(pair, random.dirichlet(np.ones(pair.size), pair.size)) for pair in pairs]
     orders = Orders(columns, joined(pairs))
 
-    def by_hand(places: range, *, turned: bool = False) -> list[float]:
+    def by_hand(places: range) -> list[float]:
         total = np.zeros(records)
         for own in columns:
-            before = own.before[::-1] if turned else own.before
             for moved, place in itertools.product(range(records), places):
-                total[moved] += own.odds[before[(place - moved) % records], own.after[place]]
+                total[moved] += own.odds[own.before[(place - moved) % records], own.after[place]]
         return total.tolist()
 
-    for turned in (False, True):
-        assert orders._moves[turned].tolist() == pytest.approx(
-            by_hand(range(orders.seen), turned=turned), abs=1e-4
-        )
     for start, fits in zip((0, 12), orders.fits((0, 12), 12), strict=True):
         assert fits.tolist() == pytest.approx(by_hand(range(start, start + 12)), abs=1e-4)
 
@@ -247,7 +239,6 @@ def test_both_tails_keep_their_level():
 MOVES = {
     "rotated": lambda at: np.roll(at, 1),
     "far rotated": lambda at: np.roll(at, 1_234),
-    "turned and rotated": lambda at: np.roll(at[::-1], 77),
     "neighbours swapped": lambda at: at ^ 1,
     "halves exchanged": lambda at: np.concatenate([at[len(at) // 2 :], at[: len(at) // 2]]),
 }

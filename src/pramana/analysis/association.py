@@ -49,8 +49,8 @@ from typing import Final
 import numpy as np
 
 from pramana.analysis.channels import Channels, divide, expected_truth
-from pramana.analysis.contrasts import linear_covariance
 from pramana.analysis.layout import Layout, Moments
+from pramana.analysis.variance import linear_covariance
 from pramana.base.randomness import Keystream
 from pramana.base.text import Shown
 from pramana.errors import InvalidTable, NotCovered, TooLarge

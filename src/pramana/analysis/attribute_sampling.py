@@ -24,7 +24,6 @@ from pramana.analysis.attribute_sampling_sums import (
     reported_quantiles,
     reporting_of,
 )
-from pramana.analysis.contrasts import JointErrors, errors_of_shares
 from pramana.analysis.counts import SMALL_ERROR, expected_error, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
@@ -49,7 +48,7 @@ from pramana.analysis.synthesis import (
     with_drawn_column,
 )
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
-from pramana.analysis.variance import Ratio
+from pramana.analysis.variance import JointErrors, Ratio, errors_of_shares
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered, TooLarge

@@ -28,14 +28,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.analysis.attribute_sampling_regression import share_of_cells
-from pramana.analysis.contrasts import JointErrors
 from pramana.analysis.counts import off_by, shrunk_words
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.quantiles import Curve, quantiles_of
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.spectral import leaning
-from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
+from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, half_a_record
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
 from pramana.mechanisms.mechanism import LOOK, AttributeSampler, AttributeSet, stated_sets

@@ -37,18 +37,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.contrasts import JointErrors, errors_of_shares, linear_errors
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import METHODS, USUAL, CountMethod, Inference, Question
 from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.variance import (
     NOTHING,
+    JointErrors,
     Ratio,
     Unseen,
     bounded_interval,
     count_covariance,
+    errors_of_shares,
     half_a_record,
+    linear_errors,
     not_refuted,
 )
 from pramana.base.rounding import require_choice

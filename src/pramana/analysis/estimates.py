@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.contrasts import Contrast, JointErrors, TwoCells
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Inference, Question
+from pramana.analysis.variance import Contrast, JointErrors, TwoCells
 from pramana.base.rounding import require_choice
 from pramana.errors import InvalidNumber, InvalidTable, UnknownCell, harmless
 from pramana.mechanisms.transition import Label

@@ -1,7 +1,7 @@
 """Fit models of scikit-learn to a release; they predict for records in original values.
 
 A learner sees synthetic records [Dowd, Sec. 4 and 6]. ``posterior`` draws them from a model around
-the target (see ``target_model``), several times for a small table, so that a tree does not learn
+the target (see ``synthesis_draws``), several times for a small table, so that a tree does not learn
 the luck of one draw. ``rank`` is the paper's reconstruction.
 
 Original records become the same features as synthetic ones: recoded, binned and coded as they were
@@ -40,7 +40,7 @@ from pramana.analysis.layout import Layout
 from pramana.analysis.population_weights import RATIO_METHODS, RatioMethod, shifted
 from pramana.analysis.release import Release, load_release
 from pramana.analysis.synthesis import synthesize_records
-from pramana.analysis.target_model import draw_records, fit_target_model
+from pramana.analysis.synthesis_draws import draw_given_target, fit_target_model
 from pramana.base.measured_share import wilson
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice, require_number
@@ -427,7 +427,7 @@ def _drawn_codes(
             for axis, place in zip(layout.axes, drawn, strict=True)
             for name, codes_at_place in zip(axis.columns, layout.codes_of(axis), strict=True)
         }
-        for drawn in draw_records(places, channels, model, keystream=keystream, draws=draws)
+        for drawn in draw_given_target(places, channels, model, keystream=keystream, draws=draws)
     ]
 
 

@@ -34,12 +34,11 @@ import numpy as np
 
 from pramana.analysis.association import USUAL_STRENGTH
 from pramana.analysis.channels import Channels, Unchanged
-from pramana.analysis.contrasts import Ends, linear_errors
 from pramana.analysis.counts import BESIDE, SMALL_ERROR, expected_error, fitted_counts
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import USUAL, Inference, Question
-from pramana.analysis.variance import Ratio, count_covariance, half_a_record
+from pramana.analysis.variance import Ends, Ratio, count_covariance, half_a_record, linear_errors
 from pramana.errors import InvalidTable, NotCovered
 from pramana.types import BoolArray, FloatArray, IntArray
 

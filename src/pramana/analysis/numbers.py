@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.contrasts import JointErrors
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.quantiles import stacked
 from pramana.analysis.question import COMPARE, Question, meets
-from pramana.analysis.variance import Ratio
+from pramana.analysis.variance import JointErrors, Ratio
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.schema.codec import decode

@@ -13,12 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pramana.analysis.contrasts import errors_of_shares
 from pramana.analysis.estimates import SHRUNK_FIGURES, Estimate
 from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
 from pramana.analysis.question import CountMethod, Question, conditions_of
 from pramana.analysis.records import Reading, ReleasedRecords
+from pramana.analysis.variance import errors_of_shares
 from pramana.engine.base import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Mechanism

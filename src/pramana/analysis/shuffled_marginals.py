@@ -30,13 +30,13 @@ from pramana.analysis.association import IndependenceTest
 from pramana.analysis.attribute_sampling import AttributeSamplingReading
 from pramana.analysis.attribute_sampling_regression import share_of_cells
 from pramana.analysis.attribute_sampling_sums import ReportedTotals, ReportSums, reporting_of
-from pramana.analysis.contrasts import JointErrors, errors_of_shares
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.numbers import values_of_numbers
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
+from pramana.analysis.variance import JointErrors, errors_of_shares
 from pramana.errors import InvalidTable, NotCovered
 from pramana.schema.schema import COUNT, REPORTED
 from pramana.types import FloatArray

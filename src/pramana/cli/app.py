@@ -51,8 +51,7 @@ LINES: Final = {
 MODULES: Final = {
     "describe": "schema",
     **dict.fromkeys(("design", "protect"), "plan"),
-    "advise": "compare",
-    **dict.fromkeys(("verify", "attack", "report"), "audit"),
+    **dict.fromkeys(("advise", "attack", "compare", "report", "verify"), "audit"),
     **dict.fromkeys(("regress", "synthesize", "learn"), "estimate"),
     **dict.fromkeys(("experiment", "studio", "keygen", "ledger", "clean"), "demo"),
 }

@@ -25,11 +25,11 @@ from pramana.errors import InputError, harmless
 
 if TYPE_CHECKING:
     from pramana.analysis.association import IndependenceTest
-    from pramana.analysis.contrasts import Contrast
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.learning import LearnedTree
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
+    from pramana.analysis.variance import Contrast
     from pramana.mechanisms.transition import Label
     from pramana.schema.domains import Labels
     from pramana.types import Form

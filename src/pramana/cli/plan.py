@@ -282,7 +282,7 @@ def design(
       pramana design numbers.csv --target class --gamma 5:12 --accuracy 0.8  (for trees)
     """
     if gamma is not None:
-        from pramana.cli.compare import show_guide
+        from pramana.cli.audit import show_guide
 
         show_guide(gamma, accuracy, table, target=target, test=test, quick=quick, json=json)
         return

@@ -48,8 +48,13 @@ from pramana.errors import (
     TooLarge,
 )
 from pramana.guarantees.base import Evidence, Guarantee
-from pramana.guarantees.claims import Claim, Made, attained, guarantee_from_json
-from pramana.guarantees.registry import guarantees_from_options
+from pramana.guarantees.claims import (
+    Claim,
+    Made,
+    attained,
+    guarantee_from_json,
+    guarantees_from_options,
+)
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.choice import design
 from pramana.methods.plan import Plan

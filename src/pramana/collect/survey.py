@@ -388,7 +388,7 @@ def read_survey(text: str) -> Survey:
     >>> survey["smokes"].answers, survey.target
     (('yes', 'no'), {'k': 10})
     """
-    from pramana.guarantees.registry import GUARANTEES
+    from pramana.guarantees.claims import GUARANTEES
     from pramana.methods.retention import Retention
 
     form = read_toml(text, what="The survey")

@@ -34,9 +34,8 @@ from pramana.evaluation.trials import (
     try_scenario,
 )
 from pramana.evaluation.utility import assess_utility
-from pramana.guarantees.claims import guarantee_from_json
+from pramana.guarantees.claims import central_text, guarantee_from_json
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.registry import central_text
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.plan import Plan
 from pramana.protecting import trial_release

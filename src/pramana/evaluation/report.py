@@ -1,22 +1,56 @@
-"""The report of a release: one page for the decision, then a list of sections."""
+"""The report of a release: one page for the decision, then sections; and the checks of its owner.
+
+A certificate of withheld matrices or of groups states how many records are released unchanged, and
+the errors of frequencies. With the original data both are counted again. A method that passes keys
+round, or draws them, inside groups of at least k gives a record its original keys with probability
+at most 1/k. Among records whose keys and other values are unique, the number that keep theirs has
+factorial moments of at most those of a Poisson law of mean N/k, so that its tail is below
+Chernoff's bound for that law.
+
+A method whose matrices are withheld and that has no secret options makes the same matrices of the
+same table every time: the owner designs it again, compares the guarantees, and tests by e-values
+whether the records were drawn by these matrices.
+"""
 
 from __future__ import annotations
 
 import datetime
+import math
+from collections.abc import Iterator
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
+from typing import Final
 
-from pramana.analysis.release import Release
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.release import Release, load_release
 from pramana.base.atomic_files import whole_folder, write_whole
 from pramana.base.charts import altair
 from pramana.base.processes import side_by_side
+from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.text import percent_down, percent_up, text_up
-from pramana.errors import NotCovered
-from pramana.evaluation.audit import ReleaseAudit, audit_release, original_of, release_of
-from pramana.evaluation.owner_checks import checked_by_truth
+from pramana.errors import InputError, NotARelease, NotCovered, PramanaError, TooLarge
+from pramana.evaluation.audit import (
+    BESIDE_THE_ORIGINAL,
+    ReleaseAudit,
+    audit_release,
+    mechanism_of,
+    original_of,
+    release_of,
+)
 from pramana.evaluation.utility import UtilityReport, assess_utility
+from pramana.guarantees.base import Guarantee, only_the_owner
+from pramana.guarantees.claims import Claim, attained
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.methods.base import METHODS, Method
+from pramana.methods.choice import design
+from pramana.methods.plan import Plan
+from pramana.release.certificate import Certificate
+from pramana.release.kinds import NewKeys
 from pramana.reporting.document import Block, Chapter, Document, Words, to_html, to_pdf
 from pramana.reporting.evidence import evidence_files, require_evidence
 from pramana.reporting.sections import (
@@ -29,11 +63,291 @@ from pramana.reporting.sections import (
     making_chapter,
 )
 from pramana.risk.attacks.records import require_belongs
+from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_of
+from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable
-from pramana.types import Say, TableLike
-from pramana.verification.checks import Verdict
+from pramana.types import Progress, Say, TableLike
+from pramana.types import Words as RandomWords
+from pramana.verification.checks import Check, CheckKind, State, Verdict
+from pramana.verification.owner import LEVEL, against_truth, owner_counts
+from pramana.verification.randomisation_test import IMPOSSIBLE, PairedRecords, draws
 from pramana.verification.verify import verify_folder
 from pramana.verification.whole_file import FileRisk
+
+UNKEPT: Final = "that these made the records only those that were kept can show (--mechanism)"
+TOO_LARGE: Final = "matrices for it are too large to be made from the original again"
+OTHERS: Final = "cannot tell here: the matrices made from the original again are other ones"
+
+
+def verify(
+    folder: str | Path | Release,
+    *,
+    key: str | Path | None = None,
+    original: TableLike | None = None,
+    mechanism: Mechanism | str | Path | None = None,
+    progress: Progress | None = None,
+    say: Say | None = None,
+) -> Verdict:
+    """Check a release folder; with the original also that the records fit the matrices.
+
+    Args:
+        folder: the release, by its folder or as it was loaded from there.
+        key: who must have signed it.
+        original: the original data, for the owner.
+        mechanism: for a release that withholds its matrices: those that were kept, as a file of
+            the steward's folder or in memory.
+        progress: is told how many more records were looked at.
+        say: is told in words which check was made.
+    """
+    place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
+    if place is None:
+        raise InputError("Verified is a folder, and this release is in memory: save it to one.")
+    folder = Path(place)
+    verdict = verify_folder(folder, key=key, progress=progress)
+    if original is None:
+        if mechanism is not None:
+            raise InputError(BESIDE_THE_ORIGINAL)
+        return verdict
+    try:
+        release = load_release(folder)
+    except NotARelease:
+        if verdict.valid:
+            raise
+        return verdict  # which says why it cannot be compared with anything
+    kept = None if mechanism is None else mechanism_of(mechanism, release, original=original)
+    truth = original_of(original, release)
+    return verdict.with_checks(checked_by_truth(release, truth, mechanism=kept, say=say))
+
+
+def checked_by_truth(
+    release: Release,
+    truth: OpenedTable,
+    *,
+    mechanism: Mechanism | None = None,
+    say: Say | None = None,
+) -> list[Check]:
+    """All that who has the original data can check of a release beyond what anyone can."""
+    both = (release.certificate, release.opened, truth)
+    again = designed_again(*both, mechanism=mechanism)
+    checks: list[Check] = []
+    for check in chain(against_truth(*both), owner_checks(*both), again):
+        checks.append(check)
+        if say is not None:
+            say(f"Checking against the original, {len(checks)} done, last '{check.name}'")
+    return checks
+
+
+def designed_again(
+    certificate: Certificate,
+    released: OpenedTable,
+    original: OpenedTable,
+    *,
+    mechanism: Mechanism | None = None,
+) -> Iterator[Check]:
+    """What a design of the original says of the claims, and of how the records were drawn.
+
+    Claims are those that only the owner can recompute. Draws are those of the matrices that were
+    kept, where they are given; else of the design.
+    """
+    owned = [claim for claim in certificate.claims if only_the_owner(type(claim.attained))]
+    withheld = certificate.mechanism is None
+    kept = mechanism is not None and withheld
+    if kept and mechanism is not None:
+        yield from _claims_by_kept(certificate, original, mechanism, owned)
+    else:
+        method = None  # known where all its options are published
+        if certificate.nature.withholds_matrices and certificate.method in METHODS:
+            method = METHODS[certificate.method].from_certificate(certificate)
+        try:
+            plan = None if method is None else _plan(certificate, original, method)
+        except TooLarge:
+            for claim in owned:
+                yield Check.asserted(claim.name, f"{TOO_LARGE}; {UNKEPT}", CheckKind.GUARANTEE)
+            return
+        designed = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
+        none = "no design of the original attains it" if plan is None else ""
+        source = "matrices made from the original again give"
+        for claim in owned if method is not None else ():
+            yield _claimed(claim, designed.get(claim.name), source, none, kept=False)
+        mechanism = None if plan is None else plan.mechanism
+    if mechanism is None or not withheld or original.rows != released.rows:
+        return
+    records = PairedRecords(certificate, released, original)
+    try:
+        for check in draws(mechanism, records, level=LEVEL / 6):
+            other = not kept and not check.ok and check.detail == IMPOSSIBLE
+            yield replace(check, state=State.ASSERTED, detail=OTHERS) if other else check
+    except PramanaError as error:
+        yield Check.decided("original values", False, str(error))
+
+
+def _claims_by_kept(
+    certificate: Certificate, original: OpenedTable, mechanism: Mechanism, owned: list[Claim]
+) -> Iterator[Check]:
+    """The claims by the matrices that were kept, for these people."""
+    computed: dict[str, Guarantee] = {}
+    none = ""
+    try:
+        # Columns that are released unchanged, strata among them, have no domain in a certificate.
+        counts = owner_counts(certificate.true_schema, mechanism, original)
+        evidence = replace(
+            certificate.evidence, mechanism=mechanism, data_dependent=True, counts=counts
+        )
+        asked = [claim.attained for claim in owned]
+        computed = {guarantee.name: guarantee for guarantee in attained(evidence, asked)}
+    except PramanaError as error:
+        none = str(error)
+    for claim in owned:
+        source = "the matrices that were kept give"
+        yield _claimed(claim, computed.get(claim.name), source, none, kept=True)
+
+
+def _claimed(
+    claim: Claim, computed: Guarantee | None, source: str, none: str, *, kept: bool
+) -> Check:
+    """Whether the computed guarantee implies the claimed one."""
+    good = computed is not None and bool(computed.implies(claim.attained))
+    if good and not kept:  # a design with it says nothing of what was done to these records
+        detail = f"{source} {computed}; {UNKEPT}"
+        return Check.asserted(claim.name, detail, CheckKind.GUARANTEE)
+    detail = none or f"{source}{'' if good else ' only'} {computed}"
+    return Check.decided(claim.name, good, detail, CheckKind.GUARANTEE)
+
+
+def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Plan | None:
+    """The plan that a method makes of the original; nothing where it makes none.
+
+    One that is too large to be made says nothing of a claim.
+    """
+    asked = [claim.asked for claim in certificate.claims if claim.asked is not None]
+    try:
+        # The columns that the certificate knows of: not those that were never released.
+        names = certificate.true_schema.names
+        fields = pa.schema([field for field in original.schema if field.name in set(names)])
+        data = replace(original.with_columns({}, fields), fit=None)
+        return design(certificate.true_schema, *asked, data=data, method=method)
+    except TooLarge:
+        raise
+    except PramanaError:
+        return None
+
+
+FALSE_ALARM = 1e-8
+"""Error level of the tests of unchanged keys and of frequencies."""
+
+NAME = "records word for word"
+
+
+def owner_checks(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable
+) -> Iterator[Check]:
+    """Checks of releases whose certificate has no matrices, against the original data."""
+    if certificate.nature.shows_matrices or released.rows != original.rows:
+        return
+    if any(column.name not in original.schema.names for column in certificate.schema.released):
+        return
+    try:
+        yield _unchanged_check(
+            certificate, measure_unchanged(certificate.schema, original, released)
+        )
+        yield from _kept_keys(certificate, released, original)
+        yield from _frequencies(certificate, released, original)
+    except PramanaError as error:
+        yield Check.decided(NAME, False, str(error))
+
+
+def _unchanged_check(certificate: Certificate, counted: UnchangedRecords) -> Check:
+    """The stated shares of unchanged records against the counted ones."""
+    stated = certificate.statistics.get("verbatim")
+    shares = (
+        f"{percent_up(counted.share)} of the records are found, "
+        f"{percent_up(counted.unique_share)} of the unique ones"
+    )
+    if stated is None:
+        good = not certificate.nature.grouped and counted.found < counted.records
+        return Check.decided(NAME, good, f"the certificate does not say how many; {shares}")
+    most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
+    bounds = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
+    return Check.decided(NAME, counted.within(most), f"{shares}; {bounds}")
+
+
+def _kept_keys(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable
+) -> Iterator[Check]:
+    """Unique records keep their keys no more often than 1/k allows.
+
+    Where each record gets all keys of one member of its group. Records must be unique both on their
+    keys and on their other values.
+    """
+    drawn = certificate.statistics.get("keys")
+    whole = certificate.options.get("draw", "whole") == "whole"
+    if drawn != NewKeys.HANDED_ROUND and not (drawn == NewKeys.FROM_MEMBERS and whole):
+        return
+    k = max((getattr(claim.attained, "k", 1) for claim in certificate.claims), default=1)
+    keys = certificate.schema.randomised
+    rest = tuple(column for column in certificate.schema.released if not column.randomised)
+    names = [column.name for column in (*keys, *rest)]
+
+    def numbers(table: OpenedTable, *, side: bool) -> tuple[RandomWords, RandomWords]:
+        """Two numbers a record: of its keys, and of its other values."""
+        parts = [
+            [numbers_of(columns, batch, released=side) for columns in (keys, rest)]
+            for batch in table.batches(names)
+        ]
+        empty = [np.zeros(0, np.uint64)] * 2
+        of_keys, of_rest = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
+        return of_keys, of_rest
+
+    of_keys, of_rest = numbers(original, side=False)
+    new_keys, new_rest = numbers(released, side=True)
+    unique = np.ones(len(of_keys), np.bool_)
+    for values in (of_keys, of_rest):
+        _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+        unique &= counts[places.ravel()] == 1
+    pairs = (of_keys * GOLDEN_GAMMA + of_rest)[unique]
+    kept = int(np.isin(pairs, new_keys * GOLDEN_GAMMA + new_rest).sum())
+    expected = len(pairs) / float(k)
+    if not expected:
+        return
+    chance = 1.0  # Chernoff's bound of this many or more under a Poisson law
+    if kept > expected:
+        chance = math.exp(kept - expected - kept * math.log(kept / expected))
+    yield Check.decided(
+        "records with their own keys",
+        chance >= FALSE_ALARM,
+        f"{kept:,} of {len(pairs):,} records that are unique on keys and on the rest; "
+        f"groups of {k:,} leave {expected:,.1f} on average (p at most {text_up(chance, 2)})",
+    )
+
+
+def _frequencies(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable
+) -> Iterator[Check]:
+    """Frequencies are as near to the original ones as the standard errors say (Bernstein)."""
+    errors = certificate.statistics.get("standard_errors")
+    if not certificate.nature.withholds_matrices or not errors:
+        return
+    worst, where = 1.0, ""
+    tests = sum(len(column.labels) for column in certificate.schema.randomised)
+    for column in certificate.schema.randomised:
+        size = len(column.labels)
+        before, after = (
+            np.bincount(coder(column, table.to_arrow([column.name]).column(0)), minlength=size)
+            for coder, table in ((encode, original), (encode_released, released))
+        )
+        gaps = np.abs(after - before).astype(np.float64)
+        stated = np.broadcast_to(np.asarray(errors[column.name], dtype=np.float64), size)
+        for gap, error in zip(gaps.tolist(), stated.tolist(), strict=True):
+            spread = 2 * (error**2 + gap / 3)
+            chance = min(1.0, 2 * math.exp(-(gap**2) / spread)) if gap else 1.0
+            if chance < worst:
+                worst, where = chance, f" in {column.name}"
+    yield Check.decided(
+        "standard errors",
+        worst >= FALSE_ALARM / tests,
+        f"the frequency with the largest error{where} has a chance of at most {text_up(worst, 2)}",
+    )
+
 
 MOST_SUBSETS, MOST_TABLES = 10, 15
 

@@ -34,9 +34,9 @@ from pramana.evaluation.questions import (
     typical,
 )
 from pramana.guarantees.base import Guarantee, Need
+from pramana.guarantees.claims import GUARANTEES
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.guarantees.registry import GUARANTEES
 from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded

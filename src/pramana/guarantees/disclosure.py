@@ -16,8 +16,7 @@ from functools import cached_property
 from pramana.base.rounding import TOTAL, float_down, log_up
 from pramana.errors import NotARelease
 from pramana.guarantees.base import Evidence
-from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
-from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_bound import BlanketLaw, delta_of, epsilon_of
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, mixture_above
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds
 from pramana.schema.origins import ALL_DECLARED, DataChoices

@@ -36,8 +36,7 @@ from pramana.base.text import exp_text_up, text_up
 from pramana.errors import NotCovered
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.guarantees.privacy_loss import LossDistribution, composed_delta, composed_epsilon
-from pramana.guarantees.shuffled_bound import MARGIN, delta_of, epsilon_of, holds
-from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_bound import MARGIN, BlanketLaw, delta_of, epsilon_of, holds
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds, Step
 from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.types import Form

@@ -28,7 +28,7 @@ from pramana.base.text import (
 )
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.guarantees.base import Guarantee, Searched
-from pramana.guarantees.registry import words_to_ask
+from pramana.guarantees.claims import words_to_ask
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.methods.attribute_sets import (

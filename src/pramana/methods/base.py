@@ -33,7 +33,7 @@ from pramana.base.rounding import coarse_up, in_numbers_of_python, require_choic
 from pramana.engine.base import Table
 from pramana.errors import Infeasible, InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee, bounds_amplification
-from pramana.guarantees.registry import GUARANTEES
+from pramana.guarantees.claims import GUARANTEES
 from pramana.release.certificate import Certificate
 from pramana.release.kinds import METHOD_CLASSES, NewKeys
 from pramana.schema.domains import Labels

@@ -27,8 +27,7 @@ from pramana.engine.base import (
 )
 from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidTable, OutsideDomain
 from pramana.guarantees.base import Amplified, Evidence, Guarantee
-from pramana.guarantees.claims import attained, lacks
-from pramana.guarantees.registry import words_to_ask
+from pramana.guarantees.claims import attained, lacks, words_to_ask
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.randomiser import Randomiser, Reporter
 from pramana.methods.base import Method, fingerprint

@@ -33,8 +33,15 @@ from pramana.base.atomic_files import read_file, write_whole
 from pramana.base.text import Shown, text_up
 from pramana.errors import DoesNotHold, InputError, PramanaError, harmless
 from pramana.guarantees.base import Guarantee, Need
-from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope, paired
-from pramana.guarantees.registry import cli_options, dials
+from pramana.guarantees.claims import (
+    ANY_SIZE,
+    Claim,
+    Made,
+    cli_options,
+    dials,
+    household_scope,
+    paired,
+)
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.io.base import FORMATS
 from pramana.mechanisms.mechanism import Mechanism, Step

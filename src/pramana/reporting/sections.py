@@ -17,8 +17,7 @@ from pramana.analysis.release import Release
 from pramana.base.measured_share import Measured
 from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
 from pramana.errors import PramanaError
-from pramana.guarantees.claims import Claim
-from pramana.guarantees.registry import dials
+from pramana.guarantees.claims import Claim, dials
 from pramana.mechanisms.mechanism import NOT_REPORTED, AttributeSampler, released_codes
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate

@@ -41,8 +41,7 @@ from pramana.verification.fit_tests import (
     reports_against_truth,
     with_noise_check,
 )
-from pramana.verification.paired_records import Pair, PairedRecords
-from pramana.verification.randomisation_test import draws
+from pramana.verification.randomisation_test import Pair, PairedRecords, draws
 from pramana.verification.shuffle_test import order_check
 
 LEVEL = 1e-6

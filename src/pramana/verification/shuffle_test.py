@@ -7,10 +7,9 @@ after the other: given the columns before it, the values of a column are drawn f
 that agree in those. Exact for every table, whatever the associations.
 
 The alternatives: a record is near those that were near it in the original order, at distances from
-none to a quarter of the table, in the old direction or turned; all records moved by the same
-distance; stretches of records moved each by its own distance; and records are next to similar ones,
-as if sorted. What is likelier near an original record follows from its row of the matrix.
-Docs: docs/power.md.
+none to a quarter of the table, in the old direction or turned; stretches of records moved each by
+its own distance; and records are next to similar ones, as if sorted. What is likelier near an
+original record follows from its row of the matrix. Docs: docs/power.md.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +26,7 @@ from pramana.mechanisms.mechanism import AttributeSampler, Step
 from pramana.mechanisms.transition import Label
 from pramana.types import BoolArray, FloatArray, IntArray
 from pramana.verification.checks import SURE, Check, average, needed
-from pramana.verification.paired_records import Pair, PairedRecords, joined
+from pramana.verification.randomisation_test import Pair, PairedRecords, joined
 
 MOST_RECORDS = 20_000
 """The first released records are tested, which are as good as any in a shuffle."""
@@ -135,9 +133,9 @@ class Orders:
         """What a bet has won over all records."""
         return average(self.steps(odds).sum(axis=1))
 
-    def still(self, *, turned: bool = False, moved: int = 0) -> float:
+    def still(self, *, turned: bool = False) -> float:
         """The gain of a bet that whole records, in all columns, stand in their places."""
-        true = np.roll(self.whole.before[::-1] if turned else self.whole.before, moved)[: self.seen]
+        true = (self.whole.before[::-1] if turned else self.whole.before)[: self.seen]
         after, places = self.whole.after[: self.seen], np.arange(self.seen)
         numbers = np.bincount(self.whole.before, minlength=self.whole.size)
         rare = self.records / np.maximum(numbers, 1)[true]
@@ -153,10 +151,10 @@ class Orders:
 
     # -- doubts -----------------------------------------------------------------------------------
 
-    def near(self, width: int, *, turned: bool = False, moved: int = 0) -> list[FloatArray]:
+    def near(self, width: int, *, turned: bool = False) -> list[FloatArray]:
         """What the original records within ``width`` places make likelier."""
         half = width // 2
-        places = (np.arange(-half, self.seen + half) - moved) % self.records
+        places = np.arange(-half, self.seen + half) % self.records
         places = self.records - 1 - places if turned else places
         return [_means(column.odds[column.before[places]], width) for column in self.columns]
 
@@ -175,49 +173,6 @@ class Orders:
                 odds = (window + share) / (number + 1) / share - 1
             odds_of.append(np.where(share > 0, odds, 0.0))
         return odds_of
-
-    def best_move(self, width: int, *, turned: bool) -> int:
-        """The distance at which the records fit the truth best."""
-        half, fits = width // 2, self._moves[turned]
-        ring = np.concatenate([fits[len(fits) - half :], fits, fits[:half]])
-        return int(np.argmax(_means(ring[:, None], width)))
-
-    @cached_property
-    def _moves(self) -> tuple[FloatArray, FloatArray]:
-        """How well the released records fit the truth, for every distance; and the truth turned.
-
-        Few records are looked at beside many true ones: waves of one stretch of the truth after
-        the other, each long enough for them, tell all distances, and fit in the cache.
-        """
-        from scipy.fft import irfft, rfft
-
-        length = 1 << (3 * self.seen - 1).bit_length()
-        detail = length - self.seen + 1
-        waves = []
-        for column in self.columns:
-            values, here = _released(column.after[: self.seen])
-            wave = rfft(here.astype(np.float32), n=length)
-            waves.append((column.before, column.odds.T[values].astype(np.float32), wave))
-
-        def stretch(start: int) -> tuple[FloatArray, FloatArray]:
-            straight = np.zeros(length // 2 + 1, dtype=np.complex64)
-            turned = np.zeros_like(straight)
-            places = np.arange(start, start + length) % self.records
-            for before, likelier, wave in waves:
-                there = rfft(likelier.take(before[places], axis=1))
-                straight += (there * np.conj(wave)).sum(axis=0)
-                turned += (there * wave).sum(axis=0)  # a row turned round has the conjugate
-            return irfft(straight, n=length)[:detail], irfft(turned, n=length)[self.seen - 1 :]
-
-        straight, turned = np.empty(self.records), np.empty(self.records)
-        starts = range(0, self.records, detail)
-        for start, found in zip(
-            starts, in_order(stretch, starts, threads=default_threads()), strict=True
-        ):
-            places = np.arange(start, start + detail)
-            straight[-places % self.records] = found[0]
-            turned[(places + self.seen) % self.records] = found[1]
-        return straight, turned
 
     def fits(self, starts: Sequence[int], length: int) -> NDArray[np.float32]:
         """How well the released records of short stretches fit the truth, for every distance.
@@ -374,15 +329,6 @@ def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
         for width in widths:
             words = f"records are within {width} places of the original ones{how}"
             yield words, orders.gain(orders.near(width, turned=turned))
-        for width in (own for own in (1, 27) if own in widths):
-            moved = orders.best_move(width, turned=turned)
-            # All distances are bet on alike, and the others are given up.
-            gain = orders.gain(orders.near(width, turned=turned, moved=moved))
-            gain = average([gain, orders.still(turned=turned, moved=moved)])
-            yield (
-                f"all records have moved by the same distance{how}",
-                gain - math.log(orders.records),
-            )
     for width in (1, 16, 128):
         yield "records are next to similar ones", orders.gain(orders.sorted(width))
     for length in RUNS:
