@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
-    from pramana.collect.closing import SurveyPlace, live, surveys
+    from pramana.collect.closing import SurveyPlace, close_folder, live, surveys
+    from pramana.collect.folder import invite, load_survey, new_survey, preview_survey
+    from pramana.collect.server import serve_folder
+    from pramana.collect.survey import read_survey, survey_toml
     from pramana.evaluation.advise import advise
     from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit, attack, audit
     from pramana.evaluation.cli_hints import CliHints
@@ -68,20 +71,84 @@ if TYPE_CHECKING:
     from pramana.risk.frequencies import UniquenessCounter
     from pramana.risk.unchanged import UnchangedRecords
 
-__all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "AttackName", "Budget",
-           "CliHints", "Ledger", "MissingValues", "PlanFile", "Provenance", "ReleaseAudit",
-           "SurveyPlace", "UniquenessCounter", "advise", "alternative_summary", "attack",
-           "audit", "changed_file", "cli_options", "coarse_weight_of", "compare", "compared",
-           "complete", "composable", "describe", "design", "design_context", "design_for",
-           "drawn", "drawn_beside", "drawn_methods", "earlier_releases",
-           "errors_on_data", "estimate_changes", "evidence", "guarantees_from_options",
-           "json_schema", "live", "load", "look", "merge_values", "open_source", "options_of",
-           "origin_named", "parse_range", "preview_plan", "protect", "read", "recoding_gains",
-           "report", "require_free", "shapes_of", "suggest_changes_if_poor", "surveys", "tables_of",
-           "text_of", "usual_k", "usual_method", "verbatim", "verify"]  # fmt: skip
+__all__ = [
+    "CHART_STYLE",
+    "ENGINES",
+    "FORMATS",
+    "GUARANTEES",
+    "METHODS",
+    "AttackName",
+    "Budget",
+    "CliHints",
+    "Ledger",
+    "MissingValues",
+    "PlanFile",
+    "Provenance",
+    "ReleaseAudit",
+    "SurveyPlace",
+    "UniquenessCounter",
+    "advise",
+    "alternative_summary",
+    "attack",
+    "audit",
+    "changed_file",
+    "cli_options",
+    "close_folder",
+    "coarse_weight_of",
+    "compare",
+    "compared",
+    "complete",
+    "composable",
+    "describe",
+    "design",
+    "design_context",
+    "design_for",
+    "drawn",
+    "drawn_beside",
+    "drawn_methods",
+    "earlier_releases",
+    "errors_on_data",
+    "estimate_changes",
+    "evidence",
+    "guarantees_from_options",
+    "invite",
+    "json_schema",
+    "live",
+    "load",
+    "load_survey",
+    "look",
+    "merge_values",
+    "new_survey",
+    "open_source",
+    "options_of",
+    "origin_named",
+    "parse_range",
+    "preview_plan",
+    "preview_survey",
+    "protect",
+    "read",
+    "read_survey",
+    "recoding_gains",
+    "report",
+    "require_free",
+    "serve_folder",
+    "shapes_of",
+    "suggest_changes_if_poor",
+    "survey_toml",
+    "surveys",
+    "tables_of",
+    "text_of",
+    "usual_k",
+    "usual_method",
+    "verbatim",
+    "verify",
+]  # fmt: skip
 
 _SOURCES = {
-    "collect.closing": "SurveyPlace live surveys",
+    "collect.closing": "SurveyPlace close_folder live surveys",
+    "collect.folder": "invite load_survey new_survey preview_survey",
+    "collect.server": "serve_folder",
+    "collect.survey": "read_survey survey_toml",
     "evaluation.advise": "advise",
     "evaluation.audit": "AttackName MissingValues ReleaseAudit attack audit",
     "evaluation.cli_hints": "CliHints",

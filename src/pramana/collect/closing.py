@@ -28,7 +28,7 @@ from pramana.base.rounding import TOTAL, log_up
 from pramana.base.text import as_table, floor_text, plain, text_up
 from pramana.collect.channel import AnswerChannel, SentRecord
 from pramana.collect.definition import DEFINITION, Definition
-from pramana.collect.folder import kept_elsewhere, load, seen_store
+from pramana.collect.folder import answers, kept_elsewhere, load, seen_store
 from pramana.collect.store import Store
 from pramana.errors import DoesNotHold, InputError, OutputExists, PramanaError
 from pramana.guarantees.base import Guarantee
@@ -170,6 +170,20 @@ def close_survey(
             f"{why or 'It could not be written'}: the survey takes no more answers, and there is "
             f"no {to} yet. Close it again when that is mended."
         ) from None
+
+
+def close_folder(
+    folder: Path,
+    to: Path,
+    *,
+    database: str | None = None,
+    wave: int | None = None,
+    accept_failed: bool = False,
+) -> Release:
+    """Close the survey in a folder, in a panel a wave of it; see ``close_survey``."""
+    definition = load(folder, wave=wave)
+    with answers(folder, database=database, wave=wave) as store:
+        return close_survey(definition, store, to, accept_failed=accept_failed)
 
 
 def _release_that_passes(definition: Definition, store: Store, *, accept_failed: bool) -> Release:

@@ -40,7 +40,7 @@ from pramana.collect.store import (
     open_store,
     reason_of,
 )
-from pramana.collect.survey import NOT_SAID, SKIPPED, WORDS, Survey, consent_of
+from pramana.collect.survey import NOT_SAID, SKIPPED, WORDS, Survey, consent_of, read_survey
 from pramana.errors import AlteredRelease, InputError, OutputExists, PramanaError
 from pramana.methods.plan import Plan
 from pramana.types import Form
@@ -68,6 +68,12 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
         (work / PAGE).write_bytes(page)
         (work / TRIAL).write_bytes(trial)
     return definition, plan
+
+
+def preview_survey(text: str) -> tuple[str, Definition, Plan]:
+    """The page of a survey file to try out, the definition and the plan; nothing is written."""
+    definition, plan = define(read_survey(text), text)
+    return pages_of(definition)[1].decode(), definition, plan
 
 
 def load(folder: str | Path, *, wave: int | None = None) -> Definition:

@@ -33,6 +33,7 @@ from urllib.parse import urlsplit
 from pramana.base.processes import stop_on_signals
 from pramana.base.randomness import Keystream
 from pramana.collect.definition import Definition
+from pramana.collect.folder import load_survey, opened_store
 from pramana.collect.store import Outcome, Sent, Store
 from pramana.errors import InputError, MissingExtra
 
@@ -463,6 +464,22 @@ def serve_survey(
     server = uvicorn.Server(config)
     with stop_on_signals(server):
         server.run(sockets=[at])
+
+
+def serve_folder(
+    folder: Path,
+    at: socket.socket,
+    *,
+    database: str | None = None,
+    wave: int | None = None,
+    ready: Callable[[], None],
+) -> None:
+    """Serve the survey in a folder to this machine; ``ready`` is called once it can be served."""
+    definition, page = load_survey(folder)
+    definition = definition.of_wave(wave)
+    with opened_store(folder, definition, database) as store:
+        ready()
+        serve_survey(definition, store, page, at)
 
 
 HEAD_SECONDS: Final = 10

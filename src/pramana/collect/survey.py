@@ -49,7 +49,7 @@ from pramana.base.text import names_of_table, percent_down, percent_up, text_dow
 from pramana.errors import InputError, InvalidSchema, OutsideDomain, PramanaError
 from pramana.schema.domains import Bins, Categories, Labels, NumberGrid, label_text
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
-from pramana.schema.schema_file import read_toml
+from pramana.schema.schema_file import entry_of, read_toml
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
@@ -409,6 +409,22 @@ def read_survey(text: str) -> Survey:
         what, _, where = str(error).partition(" - at `$")
         place = where.strip(".`") or "the survey"
         raise InvalidSchema(f"The survey file is not valid at {place}: {what}.") from None
+
+
+def survey_toml(form: Mapping[str, Any]) -> str:
+    """The text of a survey file from its entries, whether or not they make a survey.
+
+    >>> print(survey_toml({"title": "Smoking", "k": 10, "questions": [{"name": "smokes"}]}), end="")
+    title = "Smoking"
+    k = 10
+    <BLANKLINE>
+    [[questions]]
+    name = "smokes"
+    """
+    lines = [entry_of(name, value) for name, value in form.items() if name != "questions"]
+    for question in form.get("questions", ()):
+        lines += ["", "[[questions]]", *(entry_of(*entry) for entry in question.items())]
+    return "\n".join(lines) + "\n"
 
 
 def _check_texts(value: Any, place: str) -> None:

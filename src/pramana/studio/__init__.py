@@ -10,6 +10,7 @@ How it works::
     worker.py    that process: tables stay open there, and only there
     tasks.py     its tasks: functions that call ``api`` and return plain data
     analyst.py   its tasks on a release
+    collecting.py  processes that serve surveys
     view.py      templates, forms, and parts of pages that are filled in when a job is done
     pages/       the pages, one module a step
 

@@ -34,7 +34,15 @@ from pramana.base.processes import load_for_threads
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.jobs import Jobs
-from pramana.studio.pages import columns, data, planned_analyses, publish, release, surveys
+from pramana.studio.pages import (
+    columns,
+    data,
+    planned_analyses,
+    publish,
+    release,
+    survey_builder,
+    surveys,
+)
 from pramana.studio.serving import Origin
 from pramana.studio.session import StudioSession, plainly
 from pramana.studio.view import (
@@ -49,7 +57,7 @@ from pramana.studio.view import (
     studio_of,
 )
 
-STEPS: Final = (data, columns, planned_analyses, publish, surveys, release)
+STEPS: Final = (data, columns, planned_analyses, publish, surveys, survey_builder, release)
 """Modules of pages, in the order of work."""
 
 PAGES: Final = Pages()
@@ -58,8 +66,8 @@ PAGES: Final = Pages()
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'",
+    "img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
     # Other sites are told nothing; with no referrer at all, browsers hide the Origin of our forms.
     "Referrer-Policy": "same-origin",
@@ -183,6 +191,7 @@ def studio_application(
         try:
             yield
         finally:
+            studio.collectors.close()
             jobs.close()
             session.close()
 
@@ -202,7 +211,7 @@ def studio_application(
         },
     )
     entries = tuple(entry for group in pages for entry in group.entries)
-    app.state.studio = Studio(session, jobs, entries, database)
+    studio = app.state.studio = Studio(session, jobs, entries, database)
     return Guard(app, token=token, origin=origin, cookie=cookie)
 
 

@@ -63,6 +63,8 @@ class Choices(msgspec.Struct, frozen=True):
         accepted: Columns whose risk the owner accepts although they identify people.
         acknowledged: The digest of the list of unchanged columns that was acknowledged.
         analysed: The release folder that an analyst has opened.
+        survey: The text of the survey file that is being written.
+        survey_file: Its name.
         did: The last change, in words.
     """
 
@@ -83,6 +85,8 @@ class Choices(msgspec.Struct, frozen=True):
     accepted: tuple[str, ...] = ()
     acknowledged: str = ""
     analysed: str = ""
+    survey: str = ""
+    survey_file: str = ""
     did: str = "Opened the studio"
 
 

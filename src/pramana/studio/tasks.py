@@ -417,6 +417,19 @@ def _figures(cell: dict[str, Any] | None) -> dict[str, float | None]:
     return {name: None if cell is None else cell[name] for name in names}
 
 
+def preview_survey(bench: Workbench, *, text: str) -> dict[str, Any]:
+    """The page of a survey file to try out, what people are told, and the expected error."""
+    bench.say("Making the page")
+    page, definition, plan = api.preview_survey(text)
+    error = plan.expected_error
+    return {
+        "page": page,
+        "minimum": definition.survey.minimum,
+        "guarantees": definition.promises(definition.promised()),
+        "error": "" if error is None else error.sentence(),
+    }
+
+
 def report(
     bench: Workbench,
     *,

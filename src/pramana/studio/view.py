@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
 from inspect import signature
@@ -22,6 +23,7 @@ from starlette.routing import Route
 from pramana import Schema, api
 from pramana.base.text import pasted
 from pramana.errors import InputError, PramanaError
+from pramana.studio.collecting import Collectors
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession, without_options
 
@@ -149,6 +151,7 @@ class Studio:
     jobs: Jobs
     entries: tuple[Entry, ...]
     database: str | None = None
+    collectors: Collectors = field(default_factory=Collectors)
 
 
 class Form:
@@ -386,6 +389,12 @@ def _leads(path: str, here: str) -> bool:
 def goto(path: str) -> Response:
     """On to another page, by a new request."""
     return RedirectResponse(path, 303)
+
+
+def saved(studio: Studio, answer: Response) -> Response:
+    """The page learns the number of the state, which its forms send."""
+    answer.headers["HX-Trigger"] = json.dumps({"saved": studio.session.number})
+    return answer
 
 
 def own_page(path: str, otherwise: str = "/") -> str:

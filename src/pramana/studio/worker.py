@@ -159,7 +159,7 @@ def work(pipe: Connection, quick_pipe: Connection) -> None:
         signal.signal(GIVE_WAY, signal.SIG_IGN)
     warnings.simplefilter("ignore")
     warnings.warn = _hear
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     shelf = Shelf()
     load_for_threads()
     threading.Thread(target=_serve, args=(quick_pipe, shelf, _quietly), daemon=True).start()
@@ -246,7 +246,8 @@ def _superseded(received: list[int], number: int, frame: FrameType | None) -> No
     raise Superseded
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Ask this process to end as soon as its parent has ended, however that ends."""
     parent = parent_process()
     if parent is not None:
         parent.join()

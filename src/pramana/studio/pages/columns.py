@@ -6,7 +6,6 @@ recode it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,6 +36,7 @@ from pramana.studio.view import (
     page,
     part,
     place_in,
+    saved,
     schema_of,
     studio_of,
     waiting,
@@ -130,13 +130,7 @@ async def roles(request: Request, studio: Studio, form: Form) -> Response:
     studio.session.change("Changed roles", schema=after.to_toml(), acknowledged="")
     if not request.headers.get("hx-request"):
         return goto(own_page(form.get("next"), "/columns"))
-    return _saved(studio, await _counted(request, studio, {"then": after, "now": before}))
-
-
-def _saved(studio: Studio, answer: Response) -> Response:
-    """The page learns the number of the state, which its forms send."""
-    answer.headers["HX-Trigger"] = json.dumps({"saved": studio.session.number})
-    return answer
+    return saved(studio, await _counted(request, studio, {"then": after, "now": before}))
 
 
 def with_roles(schema: Schema, roles: Sequence[str]) -> Schema:
@@ -278,7 +272,7 @@ async def save_one(request: Request, studio: Studio, form: Form) -> Response:
         return goto(own_page(form.get("next"), f"/columns/{place}"))
     if role_of(schema, column) != role_of(changed, changed.columns[place]):
         return Response(status_code=204, headers={"HX-Refresh": "true"})  # the form is another one
-    return _saved(studio, await _counted(request, studio, _beside(schema, changed, place)))
+    return saved(studio, await _counted(request, studio, _beside(schema, changed, place)))
 
 
 def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:

@@ -1,39 +1,44 @@
-"""Surveys under way: how many answered, what holds for them, and what they say so far."""
+"""Surveys: start, invite, watch and close them."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from pramana import api
-from pramana.errors import InputError
+from pramana.errors import InputError, PramanaError
 from pramana.studio.view import (
     Entry,
+    Form,
     Pages,
     SameWork,
     Studio,
     fragment,
+    goto,
     page,
     place_in,
     studio_of,
 )
 
 PAGES: Final = Pages(Entry("/surveys", "Surveys", step=False))
+MOST_FILES: Final = 100
 ADDRESS: Final = "postgresql://..."
 """Of a database, where a page tells how to use it: the true one may hold a password."""
 
 
 @PAGES.get("/surveys")
-async def show(request: Request) -> Response:
-    """The surveys of the folder."""
-    return page(request, "surveys.html", surveys=await _surveys(request), place=None)
+async def show(request: Request, studio: Studio) -> Response:
+    """The surveys of the folder, and survey files."""
+    surveys, files = await _surveys(request), await asyncio.to_thread(_files, studio)
+    return page(request, "surveys.html", surveys=surveys, files=files, place=None)
 
 
 @PAGES.get("/surveys/{place}")
-async def watch(request: Request) -> Response:
+async def watch(request: Request, studio: Studio) -> Response:
     """One of them; its figures come, and come again."""
     surveys = await _surveys(request)
     place = _place(request, len(surveys))
@@ -44,34 +49,104 @@ async def watch(request: Request) -> Response:
     if survey.elsewhere:
         options = (*options, "--database", ADDRESS)
         given += f", database={ADDRESS!r}"
+    public = ("--public-address", "https://survey.example.org")
     same = SameWork(
-        (("pramana", "collect", "status", name, *options),),
+        (
+            ("pramana", "collect", "serve", name, *public, *options),
+            ("pramana", "collect", "status", name, *options),
+            ("pramana", "collect", "close", name, "-o", f"{name}-release", *options),
+        ),
         f"from pramana import api\n\nprint(api.live({name!r}{given}))",
     )
-    return page(request, "surveys.html", surveys=surveys, place=place, same=same)
+    address = studio.collectors.address((studio.session.folder / name, wave))
+    return page(
+        request, "surveys.html", surveys=surveys, files=(), place=place, address=address, same=same
+    )
 
 
 @PAGES.get("/surveys/{place}/live")
 async def figures(request: Request, studio: Studio) -> Response:
     """The figures at this moment."""
-    studio, surveys = studio, await _surveys(request)
-    place = _place(request, len(surveys))
-    survey = surveys[place]
+    survey, database = await _chosen(request, studio)
+    folder = studio.session.folder / survey.name
+    seen = await asyncio.to_thread(api.live, folder, wave=survey.wave, database=database)
+    return fragment(request, "parts/survey.html", live=seen, place=request.path_params["place"])
+
+
+@PAGES.post("/surveys/{place}/start")
+async def start(request: Request, studio: Studio) -> Response:
+    """Take answers on this machine."""
+    survey, database = await _chosen(request, studio)
+    place = (studio.session.folder / survey.name, survey.wave)
+    await asyncio.to_thread(studio.collectors.start, place, database)
+    return goto(f"/surveys/{request.path_params['place']}")
+
+
+@PAGES.post("/surveys/{place}/stop")
+async def stop(request: Request, studio: Studio) -> Response:
+    """Take none for now."""
+    survey, _ = await _chosen(request, studio)
+    place = (studio.session.folder / survey.name, survey.wave)
+    await asyncio.to_thread(studio.collectors.stop, place)
+    return goto(f"/surveys/{request.path_params['place']}")
+
+
+@PAGES.post("/surveys/{place}/invite")
+async def invite(request: Request, studio: Studio, form: Form) -> Response:
+    """Draw invitation codes into a file."""
+    survey, database = await _chosen(request, studio)
+    folder, file = studio.session.folder / survey.name, studio.session.target(form.get("file"))
+    number = int(form.number("number") or 0)
+    definition, _ = await asyncio.to_thread(api.load_survey, folder)
+    await asyncio.to_thread(api.invite, folder, definition, number, file, database=database)
+    studio.session.notice = (
+        f"{number:,} codes are in {file.name}. Send one to each person, then remove the file."
+    )
+    return goto(f"/surveys/{request.path_params['place']}")
+
+
+@PAGES.post("/surveys/{place}/close")
+async def close(request: Request, studio: Studio, form: Form) -> Response:
+    """Take no more answers, and write the release."""
+    survey, database = await _chosen(request, studio)
+    folder, to = studio.session.folder / survey.name, studio.session.target(form.get("release"))
+    if form.get("final") != "yes":
+        raise InputError("Confirm that no more answers are wanted.")
+    release = await asyncio.to_thread(
+        api.close_folder, folder, to, database=database, wave=survey.wave,
+        accept_failed=bool(form.get("accept")),
+    )  # fmt: skip
+    await asyncio.to_thread(studio.collectors.stop, (folder, survey.wave))
+    name = str(to.relative_to(studio.session.folder))
+    studio.session.change(f"Closed a survey into {name}", analysed=name)
+    studio.session.notice = f"The survey is closed. {name} holds {release.records:,} answers."
+    return goto("/release")
+
+
+async def _chosen(request: Request, studio: Studio) -> tuple[api.SurveyPlace, str | None]:
+    """The survey of an address, and the database that holds its answers."""
+    surveys = await _surveys(request)
+    survey = surveys[_place(request, len(surveys))]
     if survey.elsewhere and studio.database is None:
         raise InputError(
             "The answers to this survey are kept in a database. Open the studio with its address "
             "to see them here, or use the command below."
         )
-    folder, database = (
-        studio.session.folder / survey.name,
-        studio.database if survey.elsewhere else None,
-    )
-    seen = await asyncio.to_thread(api.live, folder, wave=survey.wave, database=database)
-    return fragment(request, "parts/survey.html", live=seen, place=place)
+    return survey, studio.database if survey.elsewhere else None
 
 
 async def _surveys(request: Request) -> list[api.SurveyPlace]:
     return await asyncio.to_thread(api.surveys, studio_of(request).session.folder)
+
+
+def _files(studio: Studio) -> list[str]:
+    """The survey files of the folder."""
+    files = []
+    for file in sorted(studio.session.folder.glob("*.toml"))[:MOST_FILES]:
+        with suppress(PramanaError, OSError):  # another file, or gone meanwhile
+            api.read_survey(api.text_of(file, what="survey file"))
+            files.append(file.name)
+    return files
 
 
 def _place(request: Request, size: int) -> int:

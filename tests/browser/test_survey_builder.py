@@ -1,0 +1,88 @@
+"""An office writes a survey in the studio, tries its page, and collects answers, in a browser."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_studio import StudioProcess, follow, settled
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[StudioProcess]:
+    """A studio on an empty folder."""
+    made = StudioProcess(tmp_path)
+    yield made
+    made.stop()
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds, narrow and wide, light and dark; no page is wider than its window."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = []
+    for width, scheme in ((1280, "light"), (768, "dark"), (390, "dark"), (320, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        found += [f"{one['id']} at {width}" for one in Axe().run(page).response["violations"]]
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(f"wider than {width}")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    return found
+
+
+def test_a_survey_from_its_first_question_to_its_first_answer(
+    chromium: Any, studio: StudioProcess
+) -> None:
+    """What is typed is saved and shown in the phone; somebody answers and the office sees it."""
+    context = chromium.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900})
+    errors: list[str] = []
+    context.on("weberror", lambda error: errors.append(str(error.error)))
+    page = context.new_page()
+    studio.enter(page)
+    page.goto(f"{studio.address}/surveys")
+    assert violations(page) == []
+    follow(page, page.get_by_role("button", name="New survey"))
+    phone = page.frame_locator("iframe.phone")
+    page.get_by_label("Title").fill("Ways to work")
+    page.get_by_label("Office").fill("The office")
+    expect(phone.get_by_role("heading", name="Ways to work")).to_be_visible()
+    page.get_by_label("As people read it").fill("Are you employed?")
+    page.get_by_label("Variable name in the release").fill("employed")
+    follow(page, page.get_by_role("button", name="Add a question"))
+    page.get_by_label("As people read it").last.fill("How do you get there?")
+    page.get_by_label("Answer options").last.fill("bus\ncar")
+    page.get_by_text("Ask only some people").click()
+    page.get_by_role("group", name="Are you employed?").get_by_label("yes").check()
+    settled(page)
+    phone.get_by_role("button", name="Begin").click()
+    phone.get_by_label("yes").check()
+    phone.get_by_role("button", name="Next").click()
+    expect(phone.get_by_label("bus")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_label("Publish nothing below this number of answers").fill("2")
+    follow(page, page.get_by_role("button", name="Make the survey"))
+    text = (studio.folder / "survey.toml").read_text()
+    assert tomllib.loads(text)["questions"][1]["ask_if"] == {"employed": ["yes"]}
+    assert violations(page) == []
+    follow(page, page.get_by_role("button", name="Start"))
+    address = page.get_by_role("link", name="http://127.0.0.1:").get_attribute("href")
+    respondent = context.new_page()
+    respondent.goto(address)
+    respondent.get_by_role("button", name="Begin").click()
+    for answer in ("no", "Does not apply to me"):
+        respondent.get_by_label(answer).check()
+        respondent.get_by_role("button", name="Next").click()
+    respondent.get_by_role("button", name="Send", exact=True).click()
+    respondent.get_by_text("Your answers have arrived").wait_for()
+    page.get_by_text(re.compile("1 of 1,000 expected")).wait_for(timeout=30_000)
+    follow(page, page.get_by_role("button", name="Stop for now"))
+    assert violations(page) == []
+    context.close()
+    assert errors == []
