@@ -35,6 +35,7 @@ def main() -> None:
     for name, module in known.items():
         parsers[name] = verbs.add_parser(name, help=module.__doc__.splitlines()[0])
         module.arguments(parsers[name])
+        parsers[name].add_argument("--record", action="store_true", help="write RESULTS.md too")
     parser.add_argument(
         "--write",
         nargs="*",
@@ -54,6 +55,8 @@ def main() -> None:
             options = chosen if chosen.name else parsers[name].parse_args([])
             found = module.run(options)
             print(found.text(), flush=True)
+            if options.record:
+                _report.record(found, [word for word in sys.argv[1:] if word != "--record"])
             wrong += found.wrong
     raise SystemExit(wrong > 0)
 

@@ -1,4 +1,4 @@
-"""All measurements of one run as ``benchmarks/RESULTS.md``."""
+"""Measurements, each with its command, in ``benchmarks/RESULTS.md``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import datetime as dt
 import importlib.metadata
 import os
 import platform
+import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks._measure import Result
@@ -31,45 +33,39 @@ PACKAGES = ("pramana", "numpy", "scipy", "numba", "pyarrow", "duckdb", "polars",
 
 
 def write(modules, parsers, *, names=None, place: Path = PLACE) -> None:
-    """Run the benchmarks and write what they gave; each is written as soon as it is there.
-
-    With ``names`` only those are run, and the rest stays as it was.
-    """
-    sections, machine = (_sections(place) if names else {}), _machine()
+    """Run the benchmarks and record each as soon as it is measured; with ``names`` only those."""
     for name, options in RUNS:
         if names and name not in names:
             continue
         print(f"{name} ...", flush=True)
         result = modules[name].run(parsers[name].parse_args(options))
         print(result.text(), flush=True)
-        command = _command(name, options)
-        sections[command] = f"{markdown(result)}\n{command}, {dt.date.today():%Y-%m-%d}\n"
-        known = [sections.get(_command(*one)) for one in RUNS]
-        place.write_text("\n".join([HEAD, *machine, "", *filter(None, known)]))
+        record(result, [name, *options], place=place)
 
 
-def _sections(place: Path) -> dict[str, str]:
-    """What the file holds, by the command that made it."""
-    if not place.exists():
-        return {}
-    parts = [f"## {part.strip()}\n" for part in place.read_text().split("\n## ")[1:]]
-    return {part.strip().splitlines()[-1].split(", ")[0]: part for part in parts}
+def record(result: Result, words: Sequence[str], *, place: Path = PLACE) -> None:
+    """Write a result into the file, in the place of the one that the same command gave before."""
+    command = f"`{shlex.join(['python', '-m', 'benchmarks', *words])}`"
+    load = f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores at the end"
+    section = f"## {markdown(result)}\n{command}, {dt.date.today():%Y-%m-%d}, {load}\n"
+    head, *sections = place.read_text().split("\n## ") if place.exists() else [_head()]
+    sections = [f"## {own.strip()}\n" for own in sections]
+    commands = [own.splitlines()[-1].partition(", 20")[0] for own in sections]
+    at = commands.index(command) if command in commands else len(sections)
+    sections[at : at + 1] = [section]
+    place.write_text("\n".join([f"{head.strip()}\n", *sections]))
 
 
-def _command(name: str, options: list[str]) -> str:
-    return f"`{' '.join(['python -m benchmarks', name, *options])}`"
+HEAD = """# Measurements
 
-
-HEAD = """# Measured
-
-Made by `make bench`. The ratios of a table are of one run on one machine, and are what to compare;
-seconds are of that machine. docs/scale.md says what bounds them.
-"""
+`make bench` writes this file, and `python -m benchmarks NAME --record` one table of it. All figures of a table come from one run on one machine. Compare ratios:
+seconds depend on the machine. docs/scale.md describes the limits.
+"""  # noqa: E501
 
 
 def markdown(result: Result) -> str:
     """A result as a table of Markdown."""
-    lines = [f"## {result.title}", ""]
+    lines = [result.title, ""]
     if result.rows:
         lines += [_row(result.head), _row(["---"] + ["---:"] * (len(result.head) - 1))]
         lines += [_row(row) for row in result.rows] + [""]
@@ -80,13 +76,17 @@ def _row(cells) -> str:
     return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
+def _head() -> str:
+    """The title of the file, the machine and the versions."""
+    return "\n".join([HEAD, *_machine()])
+
+
 def _machine() -> list[str]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = [f"{name} {_version(name)}" for name in PACKAGES]
     return [
         f"- {dt.date.today():%Y-%m-%d}, {_processor()}, {os.cpu_count()} cores, "
         f"{memory:.0f} GiB of memory, {platform.system()}",
-        f"- Load of the machine at the start: {os.getloadavg()[0]:.1f} (above 0, others ran too)",
         f"- Python {platform.python_version()}, {', '.join(versions)}, Java {_java()}",
     ]
 
