@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pramana.engine.base import SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, stated_sets
 from pramana.schema.codec import encode, encode_released
@@ -153,6 +154,28 @@ def require_present(table: OpenedTable, names: Sequence[str]) -> None:
             )
     if len(set(names)) < len(names):
         raise InvalidNumber("Each column must be named once.")
+
+
+def distinct_records(
+    table: OpenedTable, names: Sequence[str], weight: str | None
+) -> tuple[OpenedTable, IntArray, FloatArray | None]:
+    """The combinations of values that occur, with their numbers of records and sums of weights.
+
+    The engine of the table counts them, and only combinations come to this machine.
+    """
+    require_present(table, names)
+    answer = grouped_sums(table, SumsAsked(tuple(names), value=weight))
+    sums = sums_in(answer)
+    if weight is not None:
+        wrong = table.rows - int(sums["n"].sum())  # missing or no number
+        if wrong or not np.isfinite(sums["wy"]).all():
+            raise InvalidTable(
+                f"The weight '{weight}' must be a number in every record; "
+                f"{f'{wrong:,} are not' if wrong else 'some are infinite'}.",
+                column=weight,
+            )
+    numbers = sums["n"].astype(np.int64)
+    return OpenedTable.of_arrow(answer.select(list(names))), numbers, sums.get("wy")
 
 
 def code_column(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], int, int]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, factorial, prod
 
@@ -39,13 +39,16 @@ import pyarrow as pa
 
 from pramana.analysis.channels import fit_margins, margin_of
 from pramana.base.rounding import require_number
-from pramana.base.text import Shown, listed, percent_up, plain, records_that, text_up
+from pramana.base.text import Shown, percent_up, plain, records_that, text_up
+from pramana.base.text import listed as in_words
+from pramana.engine.base import engine_for
 from pramana.errors import NotCovered
 from pramana.risk.coded_table import (
     CodedTable,
     EquivalenceClasses,
     ReportedSets,
     code_column,
+    distinct_records,
     number_column,
     require_present,
 )
@@ -94,9 +97,9 @@ class SpecialUniques:
     width: int
 
     @classmethod
-    def of(cls, table: CodedTable) -> SpecialUniques:
+    def of(cls, table: CodedTable, groups: EquivalenceClasses | None = None) -> SpecialUniques:
         """By every subset of the keys, smallest first: unique on a part means on the whole."""
-        groups = EquivalenceClasses.of(table.codes, table.sizes)
+        groups = groups or EquivalenceClasses.of(table.codes, table.sizes)
         cells, numbers = table.at(groups.first), groups.numbers
         keys = len(table.names)
         sums = itertools.accumulate(comb(keys, size) for size in range(1, keys + 1))
@@ -164,16 +167,18 @@ class PopulationModel:
         return {"model": model, "population_uniques": self.unique, "correct_matches": self.matches}
 
 
-def expected_counts(table: CodedTable, *, interactions: bool) -> FloatArray:
+def expected_counts(
+    table: CodedTable, groups: EquivalenceClasses | None = None, *, interactions: bool
+) -> FloatArray:
     """The counts that the model expects in each combination of keys that occurs."""
-    groups = EquivalenceClasses.of(table.codes, table.sizes)
+    groups = groups or EquivalenceClasses.of(table.codes, table.sizes)
     codes = [column[groups.first] for column in table.codes]
-    records = float(table.records)
+    records = float(groups.numbers.sum())
     sizes = table.sizes
     if not interactions:
         shares = [
-            np.bincount(column, minlength=size)[code] / records
-            for column, size, code in zip(table.codes, sizes, codes, strict=True)
+            np.bincount(code, groups.numbers, minlength=size)[code] / records
+            for size, code in zip(sizes, codes, strict=True)
         ]
         return np.asarray(records * np.prod(shares, axis=0), dtype=np.float64)
     observed = np.zeros(sizes)
@@ -205,7 +210,7 @@ def model_chances(expected: FloatArray, fraction: FloatArray) -> tuple[FloatArra
 
 @dataclass(frozen=True, eq=False)
 class IndividualRisks:
-    """The risk of every record of a table.
+    """The risk of every record of a table; on a cluster, of every combination of keys.
 
     Attributes:
         special: the SUDA2 scores.
@@ -215,6 +220,7 @@ class IndividualRisks:
         dis: the DIS-SUDA scores, where weights say the sampling fraction.
         by_weights: the expected number of sample uniques that are unique in the population.
         model: the same and correct matches by a log-linear model.
+        listed: whether there is one risk for each record.
     """
 
     special: SpecialUniques
@@ -224,29 +230,32 @@ class IndividualRisks:
     dis: FloatArray | None = None
     by_weights: float | None = None
     model: PopulationModel | None = None
+    listed: bool = True
 
     @classmethod
     def of(cls, table: CodedTable, counted: Frequencies) -> IndividualRisks:
         """From the keys of a table and their frequencies."""
-        of_record = counted.grouping.of_record
-        special = SpecialUniques.of(table)
+        groups = counted.grouping
+        of_record = groups.of_record
+        special = SpecialUniques.of(table, groups)
         sample = counted.sample[of_record]
+        listed = table.records == int(groups.numbers.sum())
         if counted.population is None or counted.people is None:
-            return cls(special, sample, None, 1 / sample)
+            return cls(special, sample, None, 1 / sample, listed=listed)
         fractions = np.minimum(counted.sample / np.maximum(counted.population, 1e-300), 1.0)
-        once = counted.grouping.numbers == 1
-        once &= counted.sample == 1
+        once = (groups.numbers == 1) & (counted.sample == 1)
         interactions = len(table.sizes) > 2 and prod(table.sizes) <= MOST_CELLS
-        expected = expected_counts(table, interactions=interactions)
+        expected = expected_counts(table, groups, interactions=interactions)
         unique, match = model_chances(expected[once], fractions[once])
         return cls(
             special,
             sample,
             counted.population[of_record],
             individual_risk(counted.sample, counted.population)[of_record],
-            special.dis(min(table.records / counted.people, 1.0)),
+            special.dis(min(float(groups.numbers.sum()) / counted.people, 1.0)),
             float(fractions[once].sum()),
             PopulationModel(interactions, float(unique.sum()), float(match.sum())),
+            listed,
         )
 
     def sentences(self) -> list[str]:
@@ -264,7 +273,7 @@ class IndividualRisks:
         lines = [
             f"{records_that(scored, 'has', 'have')} a minimal set{within} of keys that singles "
             f"them out (SUDA2; highest score {special.scores.max():,.0f}). The keys in most of the "
-            f"scores: {listed(shares)}."
+            f"scores: {in_words(shares)}."
         ]
         if self.model is not None and self.by_weights is not None:
             kind = "all two-way interactions" if self.model.interactions else "main effects"
@@ -292,6 +301,11 @@ class IndividualRisks:
 
     def to_arrow(self) -> pa.Table:
         """The list of records, riskiest first; ``record`` counts rows of the table from 1."""
+        if not self.listed:
+            raise NotCovered(
+                "The records of this table are on a cluster, which counted them: their risks are "
+                "not listed one by one. Audit a file or a table in memory."
+            )
         columns: dict[str, object] = {
             "record": np.arange(1, len(self.sample) + 1),
             "fk": self.sample,
@@ -442,11 +456,17 @@ def audit_table(
     notes = (IN_PART,) if asked is not None and others else ()
     if notes:
         weight = household = None
+    numbers, weights = None, None
+    if not (engine_for(table).on_one_machine or asked or sensitive or household):
+        table, numbers, weights = distinct_records(table, keys, weight)
+    elif weight is not None:
+        weights = number_column(table, weight, what="The weight")
     coded = CodedTable.of(table, keys, schema=schema, released=released, asked=asked)
-    weights = None if weight is None else number_column(table, weight, what="The weight")
     whole = coded if asked is None else coded.by_set(asked)
-    counted = Frequencies.of(whole, weights=weights, missing=missing)
-    groups = counted.grouping
+    groups = EquivalenceClasses.of(whole.codes, whole.sizes)
+    if numbers is not None:
+        groups = replace(groups, numbers=groups.total(numbers).astype(np.int64))
+    counted = Frequencies.of(whole, weights=weights, missing=missing, grouping=groups)
     households = None
     if household is not None:
         risk = 1 / counted.sample
@@ -469,7 +489,7 @@ def audit_table(
         diversity.append(diversity_of(name, inside, codes, size, ordered=ordered, missing=gap))
     bins = () if schema is None else schema.columns
     return TableAudit(
-        records=coded.records,
+        records=int(groups.numbers.sum()),
         keys=tuple(keys),
         missing=missing,
         asked=k,

@@ -384,13 +384,10 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
     ]
     groups = [sql.col(_quoted(name)).alias(name) for name in asked.columns]
     with one_line():
-        rows = frame.groupBy(*groups).agg(*sums).collect()
+        table = frame.groupBy(*groups).agg(*sums).toArrow()
     fields = [opened.schema.field(name) for name in asked.columns]
     fields += [pa.field(sum_name(name), pa.float64()) for name in terms]
-    return pa.table(
-        [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(fields)],
-        schema=pa.schema(fields),
-    )
+    return table.cast(pa.schema(fields))
 
 
 def _condition(sql: Any, condition: Condition, schema: pa.Schema) -> Any:
