@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from pramana.base.atomic_files import read_file, require_name, require_not_here, whole_folder
+from pramana.base.processes import default_threads, in_order
 from pramana.base.text import listed
 from pramana.engine.base import write_opened
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
@@ -112,7 +113,8 @@ def fingerprint(path: Path, data_format: str) -> DataFile:
     """
     files = _files(path)
     sizes = [_size(file) for file in files]
-    digests = [_digest(file, size) for file, size in zip(files, sizes, strict=True)]
+    known = dict(zip(files, sizes, strict=True))
+    digests = list(in_order(lambda own: _digest(own, known[own]), files, threads=default_threads()))
     if files == [path]:
         return DataFile(path.name, data_format, digests[0], sizes[0])
     lines = [
