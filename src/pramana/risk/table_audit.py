@@ -39,8 +39,7 @@ import pyarrow as pa
 
 from pramana.analysis.channels import fit_margins, margin_of
 from pramana.base.rounding import require_number
-from pramana.base.text import Shown, percent_up, plain, records_that, text_up
-from pramana.base.text import listed as in_words
+from pramana.base.text import Shown, listed, percent_up, plain, records_that, text_up
 from pramana.engine.base import engine_for
 from pramana.errors import NotCovered
 from pramana.risk.coded_table import (
@@ -220,7 +219,7 @@ class IndividualRisks:
         dis: the DIS-SUDA scores, where weights say the sampling fraction.
         by_weights: the expected number of sample uniques that are unique in the population.
         model: the same and correct matches by a log-linear model.
-        listed: whether there is one risk for each record.
+        by_record: whether there is one risk for each record.
     """
 
     special: SpecialUniques
@@ -230,7 +229,7 @@ class IndividualRisks:
     dis: FloatArray | None = None
     by_weights: float | None = None
     model: PopulationModel | None = None
-    listed: bool = True
+    by_record: bool = True
 
     @classmethod
     def of(cls, table: CodedTable, counted: Frequencies) -> IndividualRisks:
@@ -239,9 +238,9 @@ class IndividualRisks:
         of_record = groups.of_record
         special = SpecialUniques.of(table, groups)
         sample = counted.sample[of_record]
-        listed = table.records == int(groups.numbers.sum())
+        by_record = table.records == int(groups.numbers.sum())
         if counted.population is None or counted.people is None:
-            return cls(special, sample, None, 1 / sample, listed=listed)
+            return cls(special, sample, None, 1 / sample, by_record=by_record)
         fractions = np.minimum(counted.sample / np.maximum(counted.population, 1e-300), 1.0)
         once = (groups.numbers == 1) & (counted.sample == 1)
         interactions = len(table.sizes) > 2 and prod(table.sizes) <= MOST_CELLS
@@ -255,7 +254,7 @@ class IndividualRisks:
             special.dis(min(float(groups.numbers.sum()) / counted.people, 1.0)),
             float(fractions[once].sum()),
             PopulationModel(interactions, float(unique.sum()), float(match.sum())),
-            listed,
+            by_record,
         )
 
     def sentences(self) -> list[str]:
@@ -273,7 +272,7 @@ class IndividualRisks:
         lines = [
             f"{records_that(scored, 'has', 'have')} a minimal set{within} of keys that singles "
             f"them out (SUDA2; highest score {special.scores.max():,.0f}). The keys in most of the "
-            f"scores: {in_words(shares)}."
+            f"scores: {listed(shares)}."
         ]
         if self.model is not None and self.by_weights is not None:
             kind = "all two-way interactions" if self.model.interactions else "main effects"
@@ -301,7 +300,7 @@ class IndividualRisks:
 
     def to_arrow(self) -> pa.Table:
         """The list of records, riskiest first; ``record`` counts rows of the table from 1."""
-        if not self.listed:
+        if not self.by_record:
             raise NotCovered(
                 "The records of this table are on a cluster, which counted them: their risks are "
                 "not listed one by one. Audit a file or a table in memory."
