@@ -60,23 +60,21 @@ def likelihood(climb, observed):
     return float(climb.held_counts(observed) @ climb.held_out(observed))
 
 
-@pytest.mark.parametrize("traits", [1, 2])
-def test_every_step_climbs_the_likelihood(traits):
+def test_every_step_climbs_the_likelihood():
     """Without a prior, expectation and maximisation never go down."""
     observed = reports(world(1, 3), 3_000, 30.0, 2)
     key = Keystream.from_seed(1)
     margins = margins_of(observed, key)
-    climb = ClassClimb(observed, margins, classes=3, pull=0.0, fits=1, keystream=key, traits=traits)
+    climb = ClassClimb(observed, margins, classes=3, pull=0.0, fits=1, keystream=key)
     path = [likelihood(climb.run(1), observed) for _ in range(30)]
     # The pseudo-record of each class is the only thing besides the likelihood.
     assert all(after > before - 1e-2 for before, after in itertools.pairwise(path))
     assert path[-1] > path[0]
 
 
-@pytest.mark.parametrize("traits", [1, 2])
 @pytest.mark.parametrize("pull", [0.5, 20.0])
-def test_with_a_prior_every_step_climbs_what_is_most_likely_after_it(traits, pull):
-    """Pseudo-records by the margins in each class of each trait, and one of each class and share.
+def test_with_a_prior_every_step_climbs_what_is_most_likely_after_it(pull):
+    """Pseudo-records by the margins in each class, and one of each class.
 
     The logarithm of their density stands beside the likelihood, and no step lowers the sum [the law
     of expectation and maximisation with a prior]. Without the pull to the margins it goes down.
@@ -84,62 +82,15 @@ def test_with_a_prior_every_step_climbs_what_is_most_likely_after_it(traits, pul
     observed = reports(world(1, 3), 600, 30.0, 2)
     key = Keystream.from_seed(1)
     margins = margins_of(observed, key)
-    climb = ClassClimb(observed, margins, classes=3, pull=pull, fits=1, keystream=key,
-                       traits=traits)  # fmt: skip
+    climb = ClassClimb(observed, margins, classes=3, pull=pull, fits=1, keystream=key)
 
     def believed():
-        weights, every = climb.weights.reshape([3] * traits), range(traits)
-        alone = [weights.sum(axis=tuple(other for other in every if other != own)) for own in every]
-        values = sum(np.log(part[:, 0]).T @ margins for part in climb.parts)
-        shares = np.log(climb.shares).sum() if traits > 1 else 0.0
-        classes = sum(np.log(own).sum() for own in alone)
-        return likelihood(climb, observed) + pull * values.sum() + classes + shares
+        values = np.log(climb.profiles).T @ margins
+        return likelihood(climb, observed) + pull * values.sum() + np.log(climb.weights).sum()
 
     path = [climb.run(1) and believed() for _ in range(40)]
     assert min(after - before for before, after in itertools.pairwise(path)) > -1e-8
     assert path[-1] > path[0] + 1
-
-
-def test_two_traits_are_classes_of_all_their_combinations():
-    """By hand: each value comes from one of two traits, by shares; the model is of products."""
-    observed = reports(world(1, 3), 3_000, 30.0, 2)
-    key = Keystream.from_seed(1)
-    climb = ClassClimb(
-        observed, margins_of(observed, key), classes=2, pull=1.0, fits=2, keystream=key, traits=2
-    ).run(5)
-    for fit, model in enumerate(climb.models()):
-        assert model.weights.sum() == pytest.approx(1)
-        np.testing.assert_allclose(np.linalg.det(model.weights.reshape(2, 2)), 0, atol=1e-12)
-        start = 0
-        for axis, size in enumerate(SIZES):
-            first, second = (part[start : start + size, fit] for part in climb.parts)
-            share = climb.shares[:, axis, fit]
-            assert share.sum() == pytest.approx(1)
-            for left, right in itertools.product(range(2), repeat=2):
-                expected = share[0] * first[:, left] + share[1] * second[:, right]
-                np.testing.assert_allclose(model.profiles[axis][:, 2 * left + right], expected)
-            start += size
-
-
-def test_two_things_that_have_nothing_to_do_with_each_other_take_two_traits():
-    """Two pairs of columns, each tied inside and free of the other: classes of both are traits."""
-    near = np.array([[0.3, 0.02], [0.02, 0.66]])
-    truth = np.einsum("ab,cd->abcd", near, near)
-    parts = []
-    for pair in itertools.combinations(range(4), 2):
-        others = tuple(axis for axis in range(4) if axis not in pair)
-        table = np.random.default_rng(sum(pair)).poisson(300 * truth.sum(axis=others))
-        parts.append(Answers.of_table(pair, table.astype(float), base=0.0, gain=1.0))
-    features = tuple(Feature(axis, 2) for axis in range(4))
-    observed = Observed((2,) * 4, features, tuple(parts))
-    key = Keystream.from_seed(1)
-    off = {}
-    for classes, traits in ((2, 1), (2, 2)):
-        climb = ClassClimb(observed, margins_of(observed, key), classes=classes, pull=1.0, fits=8,
-                           keystream=key, traits=traits)  # fmt: skip
-        found = Blend(climb.run(200).models(), "").table(range(4))
-        off[traits] = np.abs(found - truth).sum()
-    assert off[2] < 0.6 * off[1]
 
 
 def test_many_reports_bring_back_the_truth():
@@ -249,18 +200,18 @@ def test_what_is_not_clearly_behind_is_averaged():
     """By hand: of each number of classes the best, within three errors; else the fewest in one."""
     counts = np.full(4, 25.0)
 
-    def score(classes, gains, steps=10, traits=1):
-        return HeldOut(FitSetting(classes, 1.0, steps, traits), np.array(gains), counts)
+    def score(classes, gains, steps=10):
+        return HeldOut(FitSetting(classes, 1.0, steps), np.array(gains), counts)
 
     best = score(4, [4.2, 4.0, 4.1, 3.9])
     early = score(4, [4.1, 3.9, 4.0, 3.8], steps=5)
     two = score(2, [4.15, 4.1, 4.0, 3.9])  # 1.25 behind, 1.69 errors
-    traits = score(4, [4.3, 4.0, 3.9, 3.9], traits=2)  # 2.5 behind, 2.29 errors
+    six = score(6, [4.3, 4.0, 3.9, 3.9])  # 2.5 behind, 2.29 errors
     far = score(8, [3.0, 3.1, 2.9, 3.0])
-    scores = [early, far, traits, two, best]
+    scores = [early, far, six, two, best]
 
     assert best.error(two) == pytest.approx(np.sqrt(25 * 0.021875))
-    assert _not_behind(scores, best) == [best, two, traits]
+    assert _not_behind(scores, best) == [best, two, six]
     assert _simplest(scores, best) is best
     alike = score(2, [4.3, 3.9, 4.1, 3.9])
     assert _simplest([*scores, alike], best) is alike

@@ -24,6 +24,7 @@ CALLED_BY_OTHERS = {
     "format_commands": "click",
     "from_dense": "whoever has counts as an array",
     "get_feature_names_out": "scikit-learn",
+    "match_risks": "tests compare the probability of each value with the exact one",
     "persistent_id": "pickle",
     "persistent_load": "pickle",
     "pvalue": "analysts",

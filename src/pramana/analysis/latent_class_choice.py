@@ -2,12 +2,12 @@
 
 The records are parted in three; each part in turn is held out (of very many records, one part), and
 the likelihood of fits to the other two is compared with that of independent columns. Classes are
-doubled as long as that pays, with the priors that were not clearly behind; then two traits are
-tried beside one. All settings that are not clearly behind the best are fitted and averaged: which
-of them is nearest to the original data is chance, and their errors differ. If one part alone is
-held out, the fewest classes within one standard error are taken instead. Independence is taken
-unless the gain is twice its error and, beyond that, more than the best of so many settings would
-have by chance (the logarithm of their number).
+doubled as long as that pays, with the priors that were not clearly behind. All settings that are
+not clearly behind the best are fitted and averaged: which of them is nearest to the original data
+is chance, and their errors differ. If one part alone is held out, the fewest classes within one
+standard error are taken instead. Independence is taken unless the gain is twice its error and,
+beyond that, more than the best of so many settings would have by chance (the logarithm of their
+number).
 
 ``ReportsBeside`` is the evidence of reports beside unchanged columns. With z the unchanged values
 and y the report of a set, the probability of both is in proportion to P(z) + gain P(y, z). A model
@@ -56,10 +56,6 @@ FITS = 12
 
 MOST_AVERAGED = 4
 """The most settings that are averaged."""
-
-TRAITS, TRAIT_CLASSES = 2, 4
-"""So many traits of so many classes each are tried if no more classes than these have together are
-best: with more evidence, classes of one trait are better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +107,7 @@ def refit(
     fits: int = FITS,
 ) -> list[ClassClimb]:
     """Fits with settings already chosen, equally many of each."""
-    most = max(setting.classes**setting.traits for setting in settings)
+    most = max(setting.classes for setting in settings)
     number = _fits(observed, most, fits)
     margins = margins_of(observed, keystream)
     return [_climb(observed, margins, s, number, keystream).run(s.steps) for s in settings]
@@ -127,7 +123,6 @@ def _climb(
         pull=setting.pull,
         fits=fits,
         keystream=keystream,
-        traits=setting.traits,
     )
 
 
@@ -150,12 +145,7 @@ def choose(
     folds = [_Fold(*part, keystream) for part in parts]
     if not folds:
         return None
-    scores = _one_trait(folds, observed, keystream, large=large)
-    best = max(scores, key=lambda score: score.total)
-    if not large and best.total > 0 and best.setting.classes <= TRAITS * TRAIT_CLASSES:
-        several = replace(best.setting, classes=TRAIT_CLASSES, traits=TRAITS)
-        fits = _fits(observed, TRAIT_CLASSES**TRAITS, 4)
-        scores += _scores(folds, several, fits, keystream)
+    scores = _all_scores(folds, observed, keystream, large=large)
     best = max(scores, key=lambda score: score.total)
     if best.total <= 2 * best.error() + np.log(len(scores)):
         return None
@@ -163,7 +153,7 @@ def choose(
     return tuple(score.setting for score in taken), taken[0].total
 
 
-def _one_trait(
+def _all_scores(
     folds: list[_Fold], observed: Observed, keystream: Keystream, *, large: bool
 ) -> list[HeldOut]:
     """The scores of twice as many classes each time, as long as that pays."""
@@ -204,11 +194,11 @@ def _simplest(scores: list[HeldOut], best: HeldOut) -> HeldOut:
 
 
 def _not_behind(scores: list[HeldOut], best: HeldOut) -> list[HeldOut]:
-    """The best score of each number of classes and traits, unless clearly behind; best first."""
-    tops: dict[tuple[int, int], HeldOut] = {}
+    """The best score of each number of classes, unless clearly behind; best first."""
+    tops: dict[int, HeldOut] = {}
     for score in sorted(scores, key=lambda score: -score.total):
         if best.total - score.total <= BEHIND * best.error(score):
-            tops.setdefault((score.setting.classes, score.setting.traits), score)
+            tops.setdefault(score.setting.classes, score)
     return list(tops.values())[:MOST_AVERAGED]
 
 

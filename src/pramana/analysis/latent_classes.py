@@ -10,11 +10,6 @@ are seen whether or not the answer comes from the base. Answers from the base ca
 and are left out, not shared out among all values: the likelihood is the same, the steps are many
 times longer.
 
-With several traits every record has a class of each, and each of its values comes from one of them:
-theta_j of a combination of classes is sum over traits t of s_jt theta_jt of the class of trait t,
-with fitted shares s_jt. So columns that depend on age need not share their classes with columns
-that depend on the place, and far fewer numbers are fitted than combinations have.
-
 Several fits from different starts climb side by side in one array.
 """
 
@@ -53,23 +48,20 @@ PLENTY = 200.0
 LEAST = 1e-3
 """Added to every random start, as a share of the margin: no value begins at zero."""
 
-CLASS_PRIOR = SHARE_PRIOR = 1.0
-"""Pseudo-records of each class, and of each trait for each axis."""
+CLASS_PRIOR = 1.0
+"""Pseudo-records of each class."""
 
 
 @dataclass(frozen=True)
 class FitSetting:
-    """How to fit: the classes of each trait, pseudo-records of the prior, steps, and traits."""
+    """How to fit: the number of classes, pseudo-records of the prior, and steps."""
 
     classes: int
     pull: float
     steps: int
-    traits: int = 1
 
     def __str__(self) -> str:
-        if self.traits == 1:
-            return f"{self.classes} latent classes"
-        return f"{self.traits} latent traits of {self.classes} classes"
+        return f"{self.classes} latent classes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,11 +357,8 @@ class ClassClimb:
     """Several fits that climb side by side.
 
     Attributes:
-        weights: The shares of the classes: fits by classes, or by combinations of them if there
-            are several traits.
+        weights: The shares of the classes: fits by classes.
         profiles: Values of all axes one below the other, by fits times classes.
-        parts: The same of each trait by itself: values, fits, classes.
-        shares: How much of each axis comes from each trait: axes by fits.
     """
 
     def __init__(
@@ -381,54 +370,32 @@ class ClassClimb:
         pull: float,
         fits: int,
         keystream: Keystream,
-        traits: int = 1,
     ) -> None:
-        self.observed, self.margins, self.pull = observed, margins, pull
+        self.observed, self.margins = observed, margins
         self.repeats = np.asarray(observed.sizes)
         ends = np.cumsum(observed.sizes)
         self.starts = (ends - self.repeats).astype(np.int64)
         self.axis_of = np.repeat(np.arange(len(self.repeats)), self.repeats)
         self.places = [slice(*ends) for ends in zip(self.starts, ends, strict=True)]
         self.prior = pull * margins[:, None]
-        self.shape = (fits, *[classes] * traits)
-        self.weights: FloatArray = np.full((fits, classes**traits), 1 / classes**traits)
-        self.parts = [self._start(Stream("starts", trait), keystream) for trait in range(traits)]
-        uniforms = keystream.uniforms("shares", 0, len(self.repeats) * fits * traits)
-        shares = 1 - np.log1p(-uniforms).reshape(traits, -1, fits)
-        self.shares: FloatArray = shares / shares.sum(axis=0)
-        self.profiles: FloatArray = self._composed()
+        self.weights: FloatArray = np.full((fits, classes), 1 / classes)
+        self.profiles: FloatArray = self._start(keystream)
         self.tables = tuple(tables_of(observed))
 
-    def _start(self, stream: Stream, keystream: Keystream) -> FloatArray:
-        """A random start of one trait; a single class starts at the margins."""
-        fits, classes = self.shape[:2]
+    def _start(self, keystream: Keystream) -> FloatArray:
+        """A random start; a single class starts at the margins."""
+        fits, classes = self.weights.shape
         profiles = self.margins[:, None] * np.ones(fits * classes)
         if classes > 1:
             rows = len(self.margins)
-            uniforms = keystream.uniforms(stream, 0, rows * fits * classes)
+            uniforms = keystream.uniforms(Stream("starts", 0), 0, rows * fits * classes)
             profiles *= LEAST - np.log1p(-uniforms).reshape(rows, -1)
-        return self._normalised(profiles).reshape(-1, fits, classes)
+        return self._normalised(profiles)
 
     def _normalised(self, profiles: FloatArray) -> FloatArray:
         sums = np.add.reduceat(profiles, self.starts, axis=0)
         scaled: FloatArray = profiles / np.maximum(sums, TINY).take(self.axis_of, axis=0)
         return scaled
-
-    def _shared(self, trait: int) -> FloatArray:
-        """The contribution of a trait: values, fits, classes."""
-        share = np.repeat(self.shares[trait], self.repeats, axis=0)
-        contribution: FloatArray = self.parts[trait] * share[:, :, None]
-        return contribution
-
-    def _composed(self) -> FloatArray:
-        """The distributions of values in each combination of classes."""
-        contributions = []
-        for trait in range(len(self.parts)):
-            shape = [len(self.margins), self.shape[0], *[1] * (len(self.shape) - 1)]
-            shape[2 + trait] = self.shape[1]
-            contributions.append(self._shared(trait).reshape(shape))
-        whole: FloatArray = sum(contributions[1:], start=contributions[0])
-        return whole.reshape(len(self.margins), -1)
 
     def _seen(self) -> list[FloatArray]:
         """The probabilities of the values seen of each feature, by fits times classes."""
@@ -452,34 +419,9 @@ class ClassClimb:
                 moved[place] += mass[rows]
             else:
                 moved[place] += self.profiles[place] * (feature.moves @ ratio[rows])
-        self._maximise(moved, classes.reshape(self.shape))
-
-    def _maximise(self, moved: FloatArray, classes: FloatArray) -> None:
-        """New shares of classes, and new distributions of values in them, from the mass.
-
-        The mass of a value goes to the traits in proportion to their contributions.
-        """
-        if len(self.parts) == 1:
-            self.profiles = self._normalised(moved + self.prior)
-            self.parts = [self.profiles.reshape(-1, *self.shape)]
-            counts = classes + CLASS_PRIOR
-            self.weights = counts / np.add.reduce(counts, axis=1, keepdims=True)
-            return
-        ratio = np.divide(moved, self.profiles, out=np.zeros_like(moved), where=self.profiles > 0)
-        ratio = ratio.reshape(-1, *self.shape)
-        weights, totals = np.ones(self.shape), []
-        for trait in range(len(self.parts)):
-            others = tuple(axis for axis in range(1, len(self.shape)) if axis != 1 + trait)
-            mass = self._shared(trait) * ratio.sum(axis=tuple(axis + 1 for axis in others))
-            totals.append(np.add.reduceat(mass.sum(axis=2), self.starts, axis=0) + SHARE_PRIOR)
-            mass += self.pull * self.margins[:, None, None]
-            shape = mass.shape
-            self.parts[trait] = self._normalised(mass.reshape(len(mass), -1)).reshape(shape)
-            counts = classes.sum(axis=others, keepdims=True) + CLASS_PRIOR
-            weights = weights * (counts / counts.sum(axis=1 + trait, keepdims=True))
-        self.shares = np.stack(totals) / sum(totals)
-        self.weights = weights.reshape(len(weights), -1)
-        self.profiles = self._composed()
+        self.profiles = self._normalised(moved + self.prior)
+        counts = classes + CLASS_PRIOR
+        self.weights = counts / np.add.reduce(counts, axis=1, keepdims=True)
 
     def run(self, steps: int) -> ClassClimb:
         """Many steps."""

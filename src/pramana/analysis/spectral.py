@@ -118,7 +118,6 @@ Counted = Callable[[tuple[int, ...]], FloatArray]
 Signal = tuple[FloatArray, float, int]
 """A table, its squared length in errors, and in how many coordinates."""
 
-Shrinker = Callable[[FloatArray], Signal]
 MarginPair = tuple[FloatArray, FloatArray]
 
 
@@ -183,15 +182,6 @@ def first_guess(released: FloatArray, channels: Channels) -> FirstGuess:
     return replace(guesses[0], table=table) if ways == 2 else FirstGuess(table)
 
 
-def pair_margin(
-    counted: Counted, channels: Channels, pair: tuple[int, int], margins: MarginPair
-) -> FloatArray:
-    """The two-way table of two axes with the given margins, its dependence of right strength."""
-    seen = ReleasedPair.of(counted, channels, pair, margins)
-    dependence = seen.white(of_right_strength)[0] if seen.alone else seen.unbiased
-    return _fitting(seen.independent + dependence, margins)
-
-
 def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray:
     """The margin of one axis, non-negative; shrunk if it is noise."""
     places = channels.closure((axis,))
@@ -219,7 +209,7 @@ def _usual_pair(
 ) -> FirstGuess:
     """The two-way margin whose dependence is no stronger than noise and experience allow."""
     seen = ReleasedPair.of(counted, channels, pair, margins)
-    dependence, square, free = seen.white(shrunk) if seen.alone else seen.in_strata()
+    dependence, square, free = seen.white() if seen.alone else seen.in_strata()
     keep, evidence = usual_part(strength_of(dependence, seen.independent), square, free)
     kept, averaged = keep * dependence, seen.small and seen.noise > NO_NOISE
     if averaged:
@@ -289,7 +279,7 @@ class ReleasedPair:
         total = max(float(self.table.sum()), 1e-300)
         return solved - np.outer(solved.sum(axis=1), solved.sum(axis=0)) / total
 
-    def white(self, shrinker: Shrinker) -> Signal:
+    def white(self) -> Signal:
         """Released minus independent, denoised, and undone; and its length in errors."""
         total = max(float(self.table.sum()), 1e-300)
         expected = np.outer(self.table.sum(axis=1), self.table.sum(axis=0)) / total
@@ -297,7 +287,7 @@ class ReleasedPair:
         residuals = divide(self.table - expected, scale)
         if self.noise <= NO_NOISE:
             return self.channels.solve(residuals * scale), np.inf, 1
-        kept, square, free = shrinker(residuals / np.sqrt(self.noise))
+        kept, square, free = shrunk(residuals / np.sqrt(self.noise))
         return self.channels.solve(kept * np.sqrt(self.noise) * scale), square, free
 
     def in_strata(self) -> Signal:
@@ -373,18 +363,3 @@ def _spectral_risk(values: FloatArray, rows: int, columns: int) -> float:
     divergence = (more - fewer) * (after / before).sum() + slope.sum() / step
     divergence += 2 * (pulled * np.sign(gaps)).sum()
     return float(((after - before) ** 2).sum() - rows * columns + 2 * divergence)
-
-
-def of_right_strength(residuals: FloatArray) -> Signal:
-    """The same directions as :func:`shrunk`, but as strong as the signal.
-
-    What is nearest to the signal is weaker than it. The strength itself, the sum of squares, is
-    known much better than the directions: take away what noise adds to it on average.
-    """
-    freedom = (residuals.shape[0] - 1) * (residuals.shape[1] - 1)
-    strength = max(float((residuals**2).sum()) - freedom, 0.0)
-    near, square, free = shrunk(residuals)
-    if not near.any():
-        near = residuals
-    power = float((near**2).sum())
-    return (near * np.sqrt(strength / power) if power > 0 else near), square, free

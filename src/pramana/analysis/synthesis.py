@@ -13,17 +13,8 @@ joint table by the regularised EM. If no dependence can be told from noise, reco
 estimated margins alone.
 
 A release is rich if a cell of a typical pair of columns has the weight of many records:
-n p_a**2 p_b**2 over the number of cells, p being the retention. Then the estimated tables may hold
-more than a few classes can: the joint table or, if that is too large, a model with one term for
-every pair of columns, provided that pairs of held-out records are more likely by it:
-
-    p(k) proportional to prod_a h_a(k_a) prod_{a<b} E_ab(k_a, k_b).
-
-The columns of a record are redrawn one at a time, given all others and the release (Gibbs
-sampling). The factors of a tree of the strongest pairs are known in closed form [Chow-Liu]; from
-there all factors are found by the same sweeps, on some of the records: where the drawn table of a
-pair falls short of its denoised estimate, the factor goes up. Pairs without dependence have no
-factor.
+n p_a**2 p_b**2 over the number of cells, p being the retention. Then the joint table, if it is
+small enough, holds more than a few classes can.
 
 Unchanged columns join the model, because a published income says much about a randomised degree:
 text and truth values by their values, numbers by ten bins of about equal mass. They stay unchanged.
@@ -51,7 +42,6 @@ from pramana.analysis.layout import Layout
 from pramana.analysis.numbers import drawn_numbers
 from pramana.analysis.observed import MOST_HELD, Feature, WholeRecords
 from pramana.analysis.regularised_em import fit
-from pramana.analysis.spectral import pair_margin, single_margin
 from pramana.analysis.synthesis_draws import draw_given, draw_given_table, likelihood_of, ranked
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
@@ -64,193 +54,21 @@ from pramana.schema.joint_cells import cell_counts
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, IntArray
 
-TRAINING_RECORDS = 100_000
-TRAINING_SWEEPS = 24
-FINAL_SWEEPS = 4
-SMOOTHING = 10.0
-"""Records added to both sides of a comparison, so that rare cells do not follow their noise."""
-
-LARGEST_LOG = 4.0
-"""No factor goes beyond exp(4): tables with empty cells would drive it to infinity."""
-
-
-Pairs = dict[tuple[int, int], FloatArray]
-"""A table for each dependent pair of columns."""
-
-
-class PairSampler:
-    """Records that are redrawn, one column at a time, by a model of all pairs.
-
-    Attributes:
-        truths: The current values, records by axes.
-        base: The factors of single columns.
-        logs: The logarithms of the factors of pairs.
-        sweeps: How often all columns were redrawn.
-    """
-
-    def __init__(
-        self,
-        places: list[IntArray],
-        channels: Channels,
-        singles: list[FloatArray],
-        pairs: Pairs,
-        keystream: Keystream,
-    ) -> None:
-        self.channels, self.keystream = channels, keystream
-        self.singles, self.pairs, self.sizes = singles, pairs, channels.layout.shape
-        self.seen = [likelihood_of(axis, places, channels) for axis in range(len(places))]
-        self.truths = np.ascontiguousarray(np.stack(places, axis=1).astype(np.int32))
-        self.base = [single + 1e-12 for single in singles]
-        self.logs = _tree_factors(singles, pairs, SMOOTHING / len(places[0]))
-        self.sweeps = 0
-
-    def sweep(self) -> None:
-        """Redraw every randomised column of every record once."""
-        from pramana.analysis.kernels import redraw_column
-
-        records = len(self.truths)
-        for axis, layout_axis in enumerate(self.channels.layout.axes):
-            if layout_axis.step is None:
-                continue
-            likelihood, seen = self.seen[axis]
-            # The factors of the column's pairs, one after the other, its own value fastest.
-            neighbours, parts = [], [np.zeros(0)]
-            for (first, second), logs in self.logs.items():
-                if axis in (first, second):
-                    neighbours.append(first if axis == second else second)
-                    parts.append(np.exp(logs if axis == second else logs.T).ravel())
-            starts = np.cumsum([len(part) for part in parts])[: len(neighbours)]
-            uniforms = self.keystream.uniforms(
-                Stream("rebuild", axis), self.sweeps * records, records
-            )
-            redraw_column(
-                self.truths, axis, seen, likelihood, self.base[axis],
-                np.array(neighbours, np.int64), np.concatenate(parts), starts.astype(np.int64),
-                uniforms,
-            )  # fmt: skip
-        self.sweeps += 1
-
-    def shortfall(self) -> tuple[float, list[FloatArray], Pairs]:
-        """The distance of drawn pairs from their targets, and the log ratios of all tables."""
-        records = len(self.truths)
-        few = SMOOTHING / records
-        singles = []
-        for axis, size in enumerate(self.sizes):
-            drawn = np.bincount(self.truths[:, axis], minlength=size) / records
-            singles.append(np.log((self.singles[axis] + few) / (drawn + few)))
-        pairs, distance = {}, 0.0
-        for (first, second), target in self.pairs.items():
-            flat = self.truths[:, first] * self.sizes[second] + self.truths[:, second]
-            drawn = np.bincount(flat, minlength=target.size).reshape(target.shape) / records
-            ratio = np.log((target + few) / (drawn + few))
-            pairs[first, second] = ratio - singles[first][:, None] - singles[second]
-            distance += float(np.abs(target - drawn).sum())
-        return distance / max(len(pairs), 1), singles, pairs
-
-    def train(self) -> None:
-        """Sweep and adjust; if that leads away from the targets, go back and take smaller steps."""
-        rate = 1 / (1 + 0.5 * len(self.logs) / max(len(self.sizes), 1))
-        best, kept = np.inf, (list(self.base), dict(self.logs))
-        for sweep in range(TRAINING_SWEEPS):
-            self.sweep()
-            distance, singles, pairs = self.shortfall()
-            if distance > 1.15 * best:
-                self.base, self.logs = list(kept[0]), dict(kept[1])
-                rate /= 2
-                continue
-            if distance < best:
-                best, kept = distance, (list(self.base), dict(self.logs))
-            late = max(0, sweep - TRAINING_SWEEPS // 2)
-            step = rate / (1 + 0.3 * late)  # settle: average over the noise of draws
-            self.base = [b * np.exp(step * s) for b, s in zip(self.base, singles, strict=True)]
-            for pair, ratio in pairs.items():
-                logs = self.logs[pair] + step * ratio
-                self.logs[pair] = np.clip(logs, -LARGEST_LOG, LARGEST_LOG)
-        if distance > 1.15 * best:
-            self.base, self.logs = kept
-
-
-def _tree_factors(singles: list[FloatArray], pairs: Pairs, few: float) -> Pairs:
-    """Log factors of the tree of strongest dependence; 0 for all other pairs."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import minimum_spanning_tree
-
-    logs, strengths = {}, []
-    for (first, second), table in pairs.items():
-        independent = np.outer(singles[first], singles[second])
-        ratio = np.log((table + few) / (independent + few))
-        strengths.append(float((table * ratio).sum()))
-        logs[first, second] = np.clip(ratio, -LARGEST_LOG, LARGEST_LOG)
-    if not logs:
-        return logs
-    rows, columns = np.array(list(logs)).T
-    # The tree is the shortest one; a constant keeps all lengths positive.
-    lengths = 1 + max(strengths) - np.array(strengths)
-    tree = minimum_spanning_tree(coo_array((lengths, (rows, columns)), shape=[len(singles)] * 2))
-    edges = set(zip(*(part.tolist() for part in tree.nonzero()), strict=True))
-    return {pair: table if pair in edges else 0 * table for pair, table in logs.items()}
-
-
-def draw_from_pairs(
-    places: list[IntArray], fitted: list[IntArray], channels: Channels, keystream: Keystream
-) -> list[IntArray]:
-    """Find the factors on some of the records to fit to, then draw all records."""
-    singles, pairs = _denoised_pairs(fitted, channels)
-    # Released records are in random order, so the first ones are a random sample.
-    some = [place[:TRAINING_RECORDS] for place in fitted]
-    sampler = PairSampler(some, channels, singles, pairs, keystream)
-    sampler.train()
-    if places is not fitted or len(places[0]) > TRAINING_RECORDS:
-        trained = sampler
-        sampler = PairSampler(places, channels, singles, pairs, keystream)
-        sampler.base, sampler.logs, sampler.sweeps = trained.base, trained.logs, TRAINING_SWEEPS
-    for _ in range(FINAL_SWEEPS):
-        sampler.sweep()
-    return [sampler.truths[:, axis].astype(np.int64) for axis in range(len(places))]
-
-
-def _denoised_pairs(places: list[IntArray], channels: Channels) -> tuple[list[FloatArray], Pairs]:
-    """Denoised shares of all columns and of those pairs that depend on each other."""
-    layout, records = channels.layout, len(places[0])
-    sizes = layout.shape
-
-    def counted(axes: tuple[int, ...]) -> FloatArray:
-        return cell_counts([places[axis] for axis in axes], [sizes[axis] for axis in axes])
-
-    singles = [single_margin(counted, channels, axis) / records for axis in range(len(sizes))]
-    pairs: Pairs = {}
-    for pair in combinations(range(len(sizes)), 2):
-        if all(layout.axes[axis].step is None for axis in pair):
-            continue  # neither will be redrawn
-        rows, columns = (singles[axis] * records for axis in pair)
-        table = pair_margin(counted, channels, pair, (rows, columns))
-        if np.abs(table - np.outer(rows, columns) / records).sum() > 1e-6 * records:
-            pairs[pair] = table / records
-    return singles, pairs
-
-
 JOINT_CELLS = 200_000
 """Up to this many cells the whole joint distribution is a candidate."""
 
 RICH = 40.0
-"""From so many effective records in a cell of the median pair on, a release is rich.
-
-Below it pairs were worse than classes on every truth tried, by a half to three times; up to some
-400 they still are on most, and above that better if each column follows from the one before it.
-"""
+"""From so many effective records in a cell of the median pair on, a release is rich."""
 
 TINY = 1e-300
 PARTS = 3
-"""One part of so many is held out to choose between classes, pairs and the joint table."""
+"""One part of so many is held out to choose between classes and the joint table."""
 
 CHAIN, PRIOR_SHARE = 30, 0.1
 """The steps of the chain that draws a table, and the weight of its prior as a share of the records.
 
 Measured: a prior of the weight of all records made standard errors a fifth too small.
 """
-
-MOST_TRIED = 50_000
-"""So many records are enough to choose between classes and pairs."""
 
 
 def draw_from_model(
@@ -276,9 +94,6 @@ def draw_from_model(
         drawn = _from_joint(places, fit_evidence, channels, keystream)
         return drawn, "the estimated joint distribution."
     blend = fit_model(fit_evidence, keystream)
-    if rich and _pairs_are_better(fit_evidence, channels, blend, keystream):
-        drawn = draw_from_pairs(places, fitted, channels, keystream)
-        return drawn, "all estimated pairs of columns."
     if not blend.settings and not redraw:
         return ranked(places, channels, keystream, fitted=True), blend.why
     if small and blend.settings and _joint_is_better(fit_evidence, channels, blend, keystream):
@@ -356,35 +171,6 @@ def _evidence(places: list[IntArray], channels: Channels) -> WholeRecords:
         tuple(feature(axis, int(pattern[axis])) for axis in axes) for pattern in patterns
     )
     return WholeRecords(sizes, features, group.ravel().astype(np.int64), tuple(places))
-
-
-def _pairs_are_better(
-    evidence: WholeRecords, channels: Channels, blend: Blend, keystream: Keystream
-) -> bool:
-    """Whether pairs of columns of records held out are more likely by all estimated pairs."""
-    pairs = list(combinations(range(len(evidence.sizes)), 2))
-    if any(channels.closure(pair) != pair for pair in pairs):
-        return False
-    rest, held = next(evidence.parts(PARTS, keystream))
-    rest, held = rest[:MOST_TRIED], held[:MOST_TRIED]
-    if blend.settings:
-        climbs = refit(evidence.fitted(rest), blend.settings, keystream)
-        blend = Blend(tuple(model for climb in climbs for model in climb.models()), "")
-    some = [codes[rest] for codes in evidence.codes]
-    drawn = draw_from_pairs(some, some, channels, keystream)
-    gain = 0.0
-    for pair in pairs:
-        of_pair = Channels(channels.layout.only(pair))
-        if of_pair.randomised:
-            shape = of_pair.layout.shape
-            tables = (cell_counts([drawn[axis] for axis in pair], shape), blend.table(list(pair)))
-            seen = cell_counts([evidence.codes[axis][held] for axis in pair], shape)
-            ours, theirs = (
-                np.log(of_pair.forward(table + table.mean() / len(rest)) / table.sum())
-                for table in tables
-            )
-            gain += float((seen * (ours - theirs)).sum())
-    return gain > 0
 
 
 def _joint_is_better(

@@ -51,8 +51,6 @@ def draw_given_table(
     places: list[IntArray], table: FloatArray, channels: Channels, keystream: Keystream
 ) -> list[IntArray]:
     """Draw every record given its release and the distribution of the truth."""
-    from pramana.analysis.kernels import draw_cells
-
     shape, records = channels.layout.shape, len(places[0])
     strides = np.array([int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))])
     # Axes that others depend on come first: they must be known when those are drawn.
@@ -68,13 +66,26 @@ def draw_given_table(
             (current[other] * strides[other] for other in range(len(shape)) if other != axis),
             start=np.zeros(records, dtype=np.int64),
         )
-        rows, seen = likelihood_of(axis, places, channels)
-        drawn = np.empty(records, dtype=np.int64)
+        likelihood, seen = likelihood_of(axis, places, channels)
         uniforms = keystream.uniforms(Stream("rebuild", axis), 0, records)
+        lines = np.arange(shape[axis]) * strides[axis]
         flat = np.ascontiguousarray(message).ravel()
-        draw_cells(seen, rows, flat, base, int(strides[axis]), uniforms, drawn)
+        drawn = np.empty(records, dtype=np.int64)
+        step = max(1, BLOCK // shape[axis])
+        for start in range(0, records, step):
+            part = slice(start, start + step)
+            weights = likelihood[seen[part]] * flat[base[part, None] + lines]
+            drawn[part] = _value_drawn(weights, uniforms[part], released=places[axis][part])
         current[axis] = drawn
     return current
+
+
+def _value_drawn(weights: FloatArray, uniforms: FloatArray, *, released: IntArray) -> IntArray:
+    """A value for each row, in proportion to its weights; the released one where all are 0."""
+    ends = np.cumsum(weights, axis=1)
+    total = ends[:, -1]
+    levels = np.minimum(uniforms * total, np.nextafter(total, 0))  # below the total, as rounded
+    return np.where(total > 0, (ends <= levels[:, None]).sum(axis=1), released)
 
 
 def likelihood_of(

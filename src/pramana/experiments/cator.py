@@ -1,7 +1,7 @@
 """The optimal matrix against spontaneous recognition [Cator, Sec. 4].
 
 The example with 48 cells and 2,500 records: expected changes, smallest diagonal, loss, the chance
-of change against the frequency (Figure 1), where changed records go; then a larger table.
+of change against the frequency (Figure 1), and where changed records go.
 """
 
 from __future__ import annotations
@@ -20,12 +20,9 @@ from pramana.experiments.harness import (
     columns_of,
     scatter,
 )
-from pramana.experiments.population import make_population, population_schema
 from pramana.methods.optimal.cells import squared_error
 from pramana.methods.optimal.grid import GRIDS, best_on_grid
 from pramana.methods.optimal.search import OptimalDesign, optimal_design
-from pramana.schema.codec import encode
-from pramana.schema.joint_cells import Counts, cell_counts
 from pramana.types import Form, IntArray
 
 TITLE = "The matrix of least loss against spontaneous recognition"
@@ -38,14 +35,10 @@ EXAMPLE = (
     2, 2, 3, 13, 16, 18, 8, 11, 15, 58, 70, 88, 12, 13, 18, 63, 69, 77, 58, 65, 86, 430, 434, 524,
 )  # fmt: skip
 """The paper's records are not printed. This table has what it says of them: 5 rare combinations, 17
-rare cells, 4 changes at the least. It was drawn from the shares below."""
+rare cells, 4 changes at the least."""
 
-SHARES = ((0.14, 0.86), (0.14, 0.86), (0.14, 0.86), (0.14, 0.86), (0.3, 0.3, 0.4))
 RARE = (5, 17)
 """Rare combinations and rare cells of the paper's table."""
-
-DRAWS = 400
-"""Tables that are drawn; one in forty has as many rare combinations and cells."""
 
 CHANGES, LEAST_DIAGONAL, DONATED = 4.0, 0.9971, 0.88
 PAPER_LOSS = 6.4e-7
@@ -57,21 +50,18 @@ FREQUENT = 3
 
 
 def steps(size: Size) -> int:  # noqa: ARG001 - the same for all
-    """The example, tables like it, the larger table."""
-    return 3
+    """The example, and the grids."""
+    return 2
 
 
 def run(setting: Setting) -> Experiment:
-    """The example by frequent donors, by any, and by the other loss; then a larger table."""
+    """The example by frequent donors, by any, and by the other loss; then coarser grids."""
     table = np.array(EXAMPLE).reshape(SHAPE)
     paper = optimal_design(table, alpha=ALPHA, donors="frequent")
     free = optimal_design(table, alpha=ALPHA)
     divergence = optimal_design(table, alpha=ALPHA, loss="kl")
     setting.advance()
-    alike = _tables_alike(setting)
     grids = _grids(free, records=24 if setting.quick else 60)
-    setting.advance()
-    counts, larger = _larger_table(setting)
     setting.advance()
     designs = {"frequent donors": paper, "any donors": free, "divergence": divergence}
     return Experiment(
@@ -82,16 +72,10 @@ def run(setting: Setting) -> Experiment:
         findings=(
             *_example_findings(table, paper, free),
             _divergence_finding(free, divergence),
-            _alike_finding(alike),
             _grid_finding(grids),
-            _larger_finding(counts, larger),
         ),
-        tables=_tables(designs | {"larger table": larger})
-        | {"tables_alike": alike, "grids": grids},
-        pictures={
-            "figure_1": _figure_1("Figure 1: chance of change against frequency", paper),
-            "figure_1_larger": _figure_1("The same for a larger table", larger),
-        },
+        tables=_tables(designs) | {"grids": grids},
+        pictures={"figure_1": _figure_1(paper)},
         remarks=(
             "Each change moves two cells by 1/n: the loss of 4 changes is 8/n^2 = 1.28e-6, and the "
             "paper prints 4/n^2 = 6.4e-7.",
@@ -124,29 +108,6 @@ def _rare(table: IntArray) -> tuple[int, int, int]:
     others = combinations(range(table.ndim), table.ndim - 3)
     margins = [table.sum(axis=axes) for axes in others]
     return sum(margin.size for margin in margins), sum(map(rare, margins)), rare(table)
-
-
-def _tables_alike(setting: Setting) -> Form:
-    """Designs for all drawn tables that have as many rare combinations and cells as the paper's."""
-    rows = []
-    for draw in range(DRAWS):
-        codes = [
-            np.searchsorted(
-                np.cumsum(shares)[:-1], setting.keystream.uniforms(f"cator {draw} {j}", 0, RECORDS)
-            )
-            for j, shares in enumerate(SHARES)
-        ]
-        table = cell_counts(codes, SHAPE).astype(np.int64)
-        if _rare(table)[1:] == RARE:
-            design = optimal_design(table, alpha=ALPHA, donors="frequent")
-            row = {
-                "changes": design.expected_changes,
-                "smallest_diagonal": design.smallest_diagonal,
-                "donated": _donated(design),
-                "received": _received(design),
-            }
-            rows.append(row)
-    return columns_of(rows)
 
 
 def _grids(design: OptimalDesign, *, records: int) -> Form:
@@ -262,20 +223,6 @@ def _divergence_finding(free: OptimalDesign, kl: OptimalDesign) -> Finding:
     )
 
 
-def _alike_finding(alike: Form) -> Finding:
-    """Whether the picture is that of one table only."""
-    changes, diagonal, donated, received = ((min(own), max(own)) for own in alike.values())
-    return Finding(
-        "Is it so for other tables with 5 rare combinations and 17 rare cells?",
-        "one table",
-        f"{len(alike['changes'])} tables: {changes[0]:.1f} to {changes[1]:.1f} changes, smallest "
-        f"diagonals {diagonal[0]:.4f} to {diagonal[1]:.4f}, {donated[0]:.0%} to {donated[1]:.0%} "
-        f"from the three most frequent cells, {received[0]:.5f} or more to three cells",
-        diagonal[0] > 0.99 and donated[0] > 0.8 and received[0] > 0.999,
-        "diagonals above 0.99, more than 80 % and 0.999 in each",
-    )
-
-
 def _grid_finding(grids: Form) -> Finding:
     """Coarse steps cost a little loss, and hide a table among others."""
     rows = list(zip(*grids.values(), strict=True))
@@ -289,29 +236,6 @@ def _grid_finding(grids: Form) -> Finding:
         ),
         rows[0][1] < 1.05 and rows[0][3] < rows[-1][3] <= rows[0][2],
         "at most 5 % more loss on 48 cells, and fewer matrices than on a finer grid",
-    )
-
-
-def _larger_table(setting: Setting) -> tuple[Counts, OptimalDesign]:
-    """Keys of a generated population, all triples of them."""
-    schema = population_schema()
-    names = ["region", "sex", "age", "marital"] if setting.quick else [c.name for c in schema.keys]
-    people = make_population(5_000 if setting.quick else 50_000, keystream=setting.keystream)
-    columns = [schema.column(name) for name in names]
-    codes = [encode(column, people.column(column.name)) for column in columns]
-    counts = Counts.of_codes(tuple(names), tuple(column.labels for column in columns), codes)
-    return counts, optimal_design(counts, alpha=ALPHA)
-
-
-def _larger_finding(counts: Counts, design: OptimalDesign) -> Finding:
-    cells = int(np.prod([len(labels) for labels in counts.labels]))
-    return Finding(
-        "Does a larger table meet the condition on all triples with few changes?",
-        "the reductions are described, no figures are printed",
-        f"{cells:,} cells, {counts.total:,} records: {design.expected_changes:.1f} expected "
-        f"changes, worst posterior {design.attained.alpha:.6f}, gap {design.gap:.1%}",
-        design.attained.alpha <= ALPHA and design.expected_changes < 0.05 * counts.total,
-        "alpha at most 0.1, fewer than 5 % of the records",
     )
 
 
@@ -340,7 +264,8 @@ def _tables(designs: dict[str, OptimalDesign]) -> dict[str, Any]:
     }
 
 
-def _figure_1(title: str, design: OptimalDesign) -> Picture:
+def _figure_1(design: OptimalDesign) -> Picture:
+    title = "Figure 1: chance of change against frequency"
     frequency, chance = zip(*design.chance_of_change().values(), strict=True)
     series = {"cells that occur": (frequency, chance)}
     return scatter(title, "frequency of the cell", "chance of change", series)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pramana.errors import Infeasible
 from pramana.experiments.harness import Experiment, Finding, Setting, Size, histograms, lines
-from pramana.guarantees.correct_match import CorrectMatch, match_risks
+from pramana.guarantees.correct_match import CorrectMatch
 from pramana.mechanisms.sampler import sample
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
@@ -56,13 +56,10 @@ XI = 0.1
 UNLIKELY = 4.0
 """Standard errors that a mean of eight exceeds once in two thousand runs."""
 
-RARE_MATE = {"a": 2, "b": 3, "c": 40, "d": 55, "e": 70, "f": 90, "g": 240}
-"""Seven categories, two of them rare: the block of the rarest takes the other one in."""
-
 
 def steps(size: Size) -> int:
-    """One for the table, one for every hundred simulations, two for the designs."""
-    return 3 + _simulations(size) // 100
+    """One for the table, one for every hundred simulations, one for the design."""
+    return 2 + _simulations(size) // 100
 
 
 def _simulations(size: Size) -> int:
@@ -70,14 +67,12 @@ def _simulations(size: Size) -> int:
 
 
 def run(setting: Setting) -> Experiment:
-    """The paper's numbers, then a case that it does not treat."""
+    """The paper's numbers."""
     sizes = {t: tuple(block_size(t, xi) for xi in XIS) for t in TABLE_1}
     differ = sum(a != b for t in TABLE_1 for a, b in zip(sizes[t], TABLE_1[t], strict=True))
     setting.advance()
     matrix = _paper_block(FREQUENCIES, theta_of(2, 1 / XI), 6)
     simulated = _simulate(matrix, setting)
-    setting.advance()
-    mates = _block_mates()
     setting.advance()
     findings = (
         Finding(
@@ -103,7 +98,6 @@ def run(setting: Setting) -> Experiment:
             _drift(matrix) < 1e-9,
             "below 1e-9 records",
         ),
-        mates[0],
         _attainable_finding(FREQUENCIES),
     )
     return Experiment(
@@ -115,7 +109,6 @@ def run(setting: Setting) -> Experiment:
             "matrix": {"truth": [float(i) for i in FREQUENCIES]}
             | {f"to_{j}": matrix.values[:, p].tolist() for p, j in enumerate(FREQUENCIES)},
             "simulation": simulated["table"],
-            "block_mates": mates[1],
         },
         pictures={
             "block_sizes": lines(
@@ -266,29 +259,3 @@ def _simulation_findings(simulated: Form, matrix: SparseRows) -> tuple[Finding, 
             "at most xi",
         ),
     )
-
-
-def _block_mates() -> tuple[Finding, Form]:
-    """A second rare category in the block: the paper's method, then the design for all at once."""
-    theta = theta_of(2, 1 / XI)
-    paper = _paper_block(RARE_MATE, theta, block_size(2, XI))
-    ours = inverse_frequency_design(RARE_MATE, xi=XI)
-    chances = {
-        name: match_risks(matrix, RARE_MATE)
-        for name, matrix in (("paper", paper), ("ours", ours.matrix))
-    }
-    finding = Finding(
-        "Does the paper's block leave another rare category open, and does the design close it?",
-        "not discussed",
-        f"largest chance {max(chances['paper']):.3f} under the paper's block, "
-        f"{max(chances['ours']):.3f} under symmetric flows",
-        max(chances["paper"]) > XI >= max(chances["ours"]) - 1e-12,
-        "above xi under the paper's block, at most xi under ours",
-    )
-    table = {
-        "category": list(RARE_MATE),
-        "frequency": list(RARE_MATE.values()),
-        "paper_block": chances["paper"],
-        "symmetric_flows": chances["ours"],
-    }
-    return finding, table
