@@ -89,7 +89,8 @@ def test_on_average_reports_say_what_is_true(sizes, kept, seed):
 @pytest.mark.parametrize(
     ("formula", "family"),
     [("income ~ age + sex", "linear"), ("work ~ age + sex", "logistic"),
-     ("children ~ age * sex", "poisson")],
+     ("children ~ age * sex", "poisson"), ("region ~ age + sex", "multinomial"),
+     ("C(region, levels=['west', 'north', 'south']) ~ age", "ordered")],
 )  # fmt: skip
 @pytest.mark.parametrize("infer", ["population", "records"])
 def test_one_set_of_all_columns_is_a_step_on_all_of_them(formula, family, infer):
@@ -162,7 +163,7 @@ def test_scores_of_records_drawn_apart_spread_around_the_mean_of_their_draw():
     y, says = random.normal(10, 2, 13), np.array([1.0, 3.0, 2.0])
     ones = np.ones(13)
     scores = CorrectedScores(
-        family="linear", design=np.ones((1, 1, 1)), response=None, kept=np.zeros(13, dtype=int),
+        family="linear", design=np.ones((1, 1, 1, 1)), response=None, kept=np.zeros(13, dtype=int),
         undone=((says[:, None], draw),), n=ones, w=ones, ww=ones, wy=y, wwy=y, wwyy=y**2,
         apart=draw,
     )  # fmt: skip

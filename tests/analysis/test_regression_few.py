@@ -54,8 +54,8 @@ def solved(
     nothing = np.zeros(len(cells))
     scores = CorrectedScores(
         family=family,
-        design=np.stack([one, covariate], axis=2),
-        response=response,
+        design=np.stack([one, covariate], axis=2)[:, :, None],
+        response=response[:, :, None],
         kept=cells // 2,
         undone=((inverse, cells % 2),),
         n=counts[seen],
@@ -119,8 +119,8 @@ def share_solved(counts: list[int], chance: float) -> Solution:
     inverse = np.linalg.inv(np.array([[1 - chance, chance], [chance, 1 - chance]]))
     scores = CorrectedScores(
         family="logistic",
-        design=np.ones((1, 2, 1)),
-        response=np.array([[0.0, 1.0]]),
+        design=np.ones((1, 2, 1, 1)),
+        response=np.array([[[0.0], [1.0]]]),
         kept=np.zeros(2, dtype=np.int64),
         undone=((inverse, np.arange(2)),),
         **dict.fromkeys(("n", "w", "ww"), np.array(counts, dtype=np.float64)),
@@ -148,8 +148,8 @@ def test_an_error_of_nothing_is_refused_where_a_record_may_have_moved():
     assert inverse[0, 2] > 0
     scores = CorrectedScores(
         family="linear",
-        design=np.ones((1, 3, 1)),
-        response=np.array([[0.0, 0.0, 1.0]]),
+        design=np.ones((1, 3, 1, 1)),
+        response=np.array([[[0.0], [0.0], [1.0]]]),
         kept=np.zeros(1, dtype=np.int64),
         undone=((inverse, np.zeros(1, dtype=np.int64)),),
         **{name: np.array([40.0]) for name in ("n", "w", "ww")},

@@ -3,7 +3,7 @@
 A score is a function f(t) of the original values t of the reported columns. Few of its tables are
 needed: that of least squares is a sum of products of two terms of the formula, so that every two
 columns must be reported together somewhere, and no more. Scores of other families depend on all
-covariates at once, and on the response with each term.
+covariates at once, and on the response with each term; ordered models on all of them at once.
 
 With m_j any distribution of column j, M_j the mean over m_j and D_j = 1 - M_j,
 
@@ -256,7 +256,8 @@ def _together(
     if asked.family == "linear":
         products = [left | right for left in terms for right in terms]
     else:
-        products = [frozenset().union(*terms)]
+        everything = [*terms, response] if asked.family == "ordered" else terms
+        products = [frozenset().union(*everything)]
     needed = dict.fromkeys([*products, *(response | term for term in terms)])
     return [part for part in needed if not any(part < other for other in needed)]
 
@@ -277,7 +278,8 @@ def _require_held(
                 f" Whoever lacks {' or '.join(always)}, or fails the filter, is left out of "
                 "every sum, so that it is needed beside all others."
                 if always and len(whole) > 2
-                else " Least squares needs two columns at a time, other families all covariates."
+                else " Least squares needs two columns at a time, other families all covariates, "
+                "ordered models the response as well."
             )
             raise NotCovered(
                 f"This {asked.family} model needs {needed} together, and no report holds them."

@@ -8,7 +8,7 @@ Python. The grammar is that of R:
     a:b  a*b  a/b   interaction; a + b + a:b; a + a:b
     (a + b)**2      all interactions up to that degree, also written ^
     `a name`        a column whose name is not a plain word
-    C(a)            a column as categories
+    C(a)            a column as categories; C(a, levels=["low", "high"]) states their order
     I(a**2)         arithmetic and comparisons; likewise log(a + 1), sqrt(a), exp(a) and so on
 """
 
@@ -104,6 +104,13 @@ class Factor:
         return None
 
     @property
+    def levels(self) -> list[Any] | None:
+        """The values of a factor ``C(a, levels=[...])`` in the stated order."""
+        if not isinstance(self.tree, ast.Call) or not self.tree.keywords:
+            return None
+        return list(ast.literal_eval(self.tree.keywords[0].value))
+
+    @property
     def is_column(self) -> bool:
         """Whether it is a column and no function."""
         return _column(self.tree, self.quoted) is not None
@@ -118,7 +125,10 @@ class Factor:
         if isinstance(self.tree, ast.Call) and _function(self.tree) == "C":
             column = self.categories
             if column is not None:
-                return pd.Series(pd.Categorical(frame[column]), index=frame.index)
+                if self.levels is not None and not frame[column].isin(self.levels).all():
+                    raise InvalidNumber(f"{self.text} must name all values of the column.")
+                values = pd.Categorical(frame[column], categories=self.levels)
+                return pd.Series(values, index=frame.index)
             values = _value(self.tree.args[0], self.quoted, frame.__getitem__)
             return pd.Series(pd.Categorical(values), index=frame.index)
         values = _value(self.tree, self.quoted, frame.__getitem__)
@@ -369,9 +379,19 @@ def _argument(node: ast.Call) -> ast.expr:
             "together value by value. Use functions of one value, as I(x**2), log(x) or "
             "I((x - 40) / 10)."
         )
-    if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
+    ordered = name == "C" and all(map(_is_levels, node.keywords)) and len(node.keywords) < 2
+    if len(node.args) != 1 or not (ordered or not node.keywords):
+        raise SyntaxError
+    if isinstance(node.args[0], ast.Starred) or (node.keywords and _dotted(node.args[0]) is None):
         raise SyntaxError
     return node.args[0]
+
+
+def _is_levels(keyword: ast.keyword) -> bool:
+    """Whether it is ``levels=`` and a list of texts and numbers."""
+    listed = keyword.value.elts if isinstance(keyword.value, ast.List | ast.Tuple) else []
+    constants = all(isinstance(own, ast.Constant) for own in listed)
+    return keyword.arg == "levels" and bool(listed) and constants
 
 
 def _function(node: ast.Call) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.category_models import CategoryModel, category_response
 from pramana.analysis.channels import channel_of
 from pramana.analysis.features import Attribute, codes_in_test, raw_records
 from pramana.analysis.formula_syntax import Term, parse_formula
@@ -94,6 +95,8 @@ class Model:
                 data = pd.DataFrame(columns, index=frame.index)
                 formula = SimpleFormula(looked_up, _ordering="none")
                 matrix = formula.get_model_matrix(data, context={}, na_action="raise")
+        except InvalidNumber:
+            raise
         except (FormulaicError, ValueError, TypeError, KeyError) as error:
             raise InvalidNumber(
                 f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): "
@@ -198,7 +201,7 @@ def fit_formula(
     for name in set(centred) & set(model.response):
         raise NotCovered(
             f"'{name}' left in bins, so that there is no model of its values. Ask for shares of "
-            f"the bins by groups, or write C({name}) for two bins.",
+            f"the bins by groups, or write C({name}) for the bins as categories.",
             column=name,
         )
     summed = _summed_response(records, model, changed, family)
@@ -207,32 +210,36 @@ def fit_formula(
     if not released.table.num_rows:
         raise InvalidTable("No released record has a value in every column of the model.")
     frame, kinds, present = _grid(records, model, released, kept)
-    terms, design, response, event = _sides(model, frame, family, summed)
-    _require_size(len(kinds), len(present) * len(terms), design.size)
+    sides = _sides(model, frame, family, summed, columns)
+    numbers = len(present) * sides.equations * len(sides.names)
+    _require_size(len(kinds), numbers, max(len(kinds) * numbers, sides.design.size))
+    design, response = sides.rows()
     sums = dict.fromkeys(SUMS, np.zeros(released.table.num_rows)) | sums_in(released.table)
     if not all(np.isfinite(values).all() for values in sums.values()):
         raise InvalidNumber("The response or the weight of some records is not finite.")
     scores = CorrectedScores(
         family=family,
-        design=design.reshape(-1, len(present), len(terms)) * present[:, None],
-        response=None if response is None else response.reshape(-1, len(present)) * present,
+        design=_where_present(design, present),
+        response=None if response is None else _where_present(response, present),
         kept=kinds,
         undone=released.undone,
         apart=released.apart,
         **{name: sums[name] for name in SUMS},
     )
-    rounding = _rounding(model, frame, released, columns, (design, response), scores)
+    rounding = _rounding(model, frame, released, columns, sides, scores)
     scores = replace(scores, rounding=rounding)
     if not released.squares:
         question = replace(question, infer="population")
-    solution = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
-    basis = f"{event}{released.basis}"
+    names = sides.names
+    solution = solve_scores(scores, names, infer=question.infer, z=question.z(len(names)))
+    basis = f"{sides.event}{released.basis}"
     remarks = _remarks(records, model, family, columns, changed, centred)
     grid = frame[list(model.covariates)].drop_duplicates()
     return Regression(
         formula=text,
         family=family,
-        names=terms,
+        names=names,
+        categories=() if sides.categories is None else sides.categories.categories,
         coefficients=solution.coefficients,
         covariance=solution.covariance,
         reach=solution.reach,
@@ -241,8 +248,14 @@ def fit_formula(
         records=round(scores.records),
         why=f"{basis}; {released.errors}.{remarks}",
         basis=basis,
-        predictor=Predictor(model, family, tuple(columns.values()), grid, terms),
+        predictor=Predictor(model, tuple(columns.values()), grid, sides),
     )
+
+
+def _where_present(rows: FloatArray, present: BoolArray) -> FloatArray:
+    """Rows of the grid by kind of kept values and original value; 0 where a value is missing."""
+    rows = rows.reshape(-1, len(present), *rows.shape[1:])
+    return np.asarray(rows * present.reshape(-1, *[1] * (rows.ndim - 2)))
 
 
 def _remarks(
@@ -282,13 +295,15 @@ class Predictor:
     """What a fitted model needs to predict from records in original values."""
 
     model: Model
-    family: Family
     columns: tuple[Column, ...]
     grid: Any
-    names: tuple[str, ...]
+    sides: Sides
 
     def __call__(self, table: TableLike, coefficients: FloatArray) -> FloatArray:
-        """The expected response of each record; nan where a covariate is missing or unknown."""
+        """The expected response of each record, or the probability of each category.
+
+        It is nan where a covariate is missing or unknown.
+        """
         import pandas as pd
 
         needed = [column for column in self.columns if column.name in self.model.covariates]
@@ -300,10 +315,11 @@ class Predictor:
         # The grid brings every category, so that each keeps its place and its reference.
         frame = pd.concat([new[known], self.grid[list(new.columns)]], ignore_index=True)
         names, design = self.model.evaluate(frame, self.model.right)
-        if names != self.names:
+        if names != self.sides.terms:
             raise InvalidTable("The records must have no categories that the model does not know.")
-        expected = np.full(len(new), np.nan)
-        expected[known] = LINKS[self.family](design[: int(known.sum())] @ coefficients)[0]
+        mean = self.sides.mean(design[: int(known.sum())], coefficients)
+        expected = np.full((len(new), *mean.shape[1:]), np.nan)
+        expected[known] = mean
         return expected
 
     def _values(self, attribute: Attribute, values: pa.ChunkedArray) -> Any:
@@ -440,20 +456,72 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
     return pd.Series(pd.Categorical(filled, categories=known))
 
 
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Both sides of a model on the grid of original values.
+
+    Attributes:
+        family: The family.
+        terms: The names of the columns of the model matrix.
+        design: The model matrix.
+        response: The response, or ``None`` if its values are summed; codes of categories.
+        event: The event of a logistic model, or the order of categories, in words.
+        categories: The equations of a model of categories.
+    """
+
+    family: Family
+    terms: tuple[str, ...]
+    design: FloatArray
+    response: FloatArray | None = None
+    event: str = ""
+    categories: CategoryModel | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coefficients."""
+        return self.terms if self.categories is None else self.categories.names
+
+    @property
+    def equations(self) -> int:
+        """The number of equations a record."""
+        return 1 if self.categories is None else self.categories.equations
+
+    def rows(self) -> tuple[FloatArray, FloatArray | None]:
+        """Design and response of each equation, on the second axis."""
+        if self.categories is None or self.response is None:
+            return self.design[:, None], None if self.response is None else self.response[:, None]
+        return self.categories.rows(self.design, self.response.astype(np.int64))
+
+    def mean(self, design: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """The expected response by rows of the model matrix."""
+        if self.categories is None:
+            return LINKS[self.family](design @ coefficients)[0]
+        return self.categories.probabilities(design, coefficients)
+
+
 def _sides(
-    model: Model, frame: Any, family: Family, summed: str | None
-) -> tuple[tuple[str, ...], FloatArray, FloatArray | None, str]:
-    """Names and design of the right side; the response, unless it is summed, and its event."""
+    model: Model, frame: Any, family: Family, summed: str | None, columns: Mapping[str, Column]
+) -> Sides:
+    """The model matrix and the response, unless it is summed."""
     terms, design = model.evaluate(frame, model.right)
     if summed is not None:
-        return terms, design, None, ""
+        return Sides(family, terms, design)
+    if family in ("multinomial", "ordered"):
+        categories, codes = category_response(model.left, frame, columns, family)
+        sign = " < " if family == "ordered" else ", "
+        event = f"the categories are {sign.join(categories)}; "
+        equations = CategoryModel(family, categories, terms)
+        return Sides(family, terms, design, codes.astype(np.float64), event, equations)
     (names, response), event = model.evaluate(frame, model.left), ""
     if len(names) == 2 and family == "logistic":  # a category of two values: the last one is 1
         response, event = response[:, 1:], f"the event is {names[1]}; "
     if response.shape[1] != 1:
+        more = {
+            "logistic": " or a column of two values (categories: family='multinomial')",
+            "linear": " (categories: family='multinomial')",
+        }
         raise InvalidNumber(
-            f"The response of a {family} model must be one number"
-            f"{' or a column of two values' if family == 'logistic' else ''}; "
+            f"The response of a {family} model must be one number{more.get(family, '')}; "
             f"got {len(names)} columns."
         )
     values = response[:, 0]
@@ -466,7 +534,7 @@ def _sides(
         values, event = (values == levels[1]) * 1.0, f"the event is {names[0]} = {levels[1]:g}; "
     if family == "poisson" and (values < 0).any():
         raise InvalidNumber("The response of a Poisson model must not be negative.")
-    return terms, design, values, event
+    return Sides(family, terms, design, values, event)
 
 
 def _rounding(
@@ -474,7 +542,7 @@ def _rounding(
     frame: Any,
     cells: ModelCells,
     columns: Mapping[str, Column],
-    sides: tuple[FloatArray, FloatArray | None],
+    sides: Sides,
     scores: CorrectedScores,
 ) -> FloatArray | None:
     """How design and response rise with each number on a grid, times its error by rounding.
@@ -483,7 +551,7 @@ def _rounding(
     lines in the number.
     """
     layers = []
-    design, response = sides
+    design, response = sides.design, sides.response
     before = np.column_stack([design, np.zeros(len(design)) if response is None else response])
     for place, name in enumerate(cells.names):
         if name not in columns or not columns[name].gridded:
@@ -502,7 +570,8 @@ def _rounding(
             if response is None:
                 after.append(np.zeros((len(design), 1)))
             else:
-                after.append(_sides(model, moved, scores.family, None)[2][:, None])  # type: ignore[index]
+                values = _sides(model, moved, scores.family, None, columns).response
+                after.append(np.asarray(values)[:, None])
             rises.append((np.hstack(after) - before) / distance)
         size = float(np.abs(rises[0]).max(initial=1e-300))
         straight = np.allclose(rises[0], rises[1], rtol=1e-6, atol=1e-6 * size)

@@ -175,9 +175,11 @@ def _read(fit: Any) -> tuple[tuple[str, ...], FloatArray, FloatArray, float]:
             "A fit must have params and cov_params() or bse, or be a pair of an estimate and its "
             f"variance, got {type(fit).__name__}."
         )
+    if np.ndim(params) == 2:  # MNLogit of statsmodels has one column a category
+        params = params.unstack() if hasattr(params, "unstack") else np.ravel(params, order="F")
     values = np.atleast_1d(np.asarray(params, dtype=np.float64)).ravel()
     if spread.size == values.size:
-        spread = np.diag(spread.ravel())
+        spread = np.diag(spread.ravel(order="F"))
     if spread.shape != (values.size, values.size):
         raise InputError(
             f"A fit of {values.size} estimates must have as many variances, or their covariance "
@@ -190,4 +192,5 @@ def _read(fit: Any) -> tuple[tuple[str, ...], FloatArray, FloatArray, float]:
     index = getattr(params, "index", None)
     names = index if index is not None and not callable(index) else range(1, values.size + 1)
     degrees = float(getattr(fit, "df_resid", inf) or inf)
-    return tuple(map(str, names)), values, spread, degrees
+    texts = (": ".join(map(str, own)) if isinstance(own, tuple) else str(own) for own in names)
+    return tuple(texts), values, spread, degrees

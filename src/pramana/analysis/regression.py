@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -37,9 +37,15 @@ from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered
 from pramana.types import FloatArray, IntArray
 
-Family: TypeAlias = Literal["linear", "logistic", "poisson"]
-FAMILIES: tuple[Family, ...] = ("linear", "logistic", "poisson")
-SYNONYMS: dict[str, Family] = {"binomial": "logistic", "gaussian": "linear", "ols": "linear"}
+Family: TypeAlias = Literal["linear", "logistic", "poisson", "multinomial", "ordered"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+SYNONYMS: dict[str, Family] = {
+    "binomial": "logistic",
+    "gaussian": "linear",
+    "mnlogit": "multinomial",
+    "ols": "linear",
+    "ordinal": "ordered",
+}
 """Names of the families in other packages."""
 
 AT_ONCE, HELD = 4_000_000, 400_000
@@ -60,6 +66,9 @@ ROUNDING = 1e-13
 MOST_ROUNDS = 60
 LARGEST = 30.0
 """Linear predictors are cut here: exp would overflow on the way to the root."""
+
+NARROWEST = 1e-4
+"""Below this gap between two thresholds of an ordered model, its score is continued linearly."""
 
 
 def family_named(name: str) -> Family:
@@ -83,6 +92,22 @@ def _poisson(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
     return mean, mean
 
 
+def _multinomial(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Probabilities of all categories, on the last axis; the first predictor is 0."""
+    odds = np.exp(_cut(eta))
+    share = odds / odds.sum(axis=-1, keepdims=True)
+    return share, share
+
+
+def _ordered(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two logistic predictors and the gap between two thresholds (category_models.py)."""
+    mean, rise = _logistic(eta)
+    gap = np.clip(eta[..., 2], NARROWEST, LARGEST)
+    mean[..., 2], rise[..., 2] = -1 / np.expm1(gap), 1 / (4 * np.sinh(gap / 2) ** 2)
+    mean[..., 2] += rise[..., 2] * (eta[..., 2] - gap)  # Newton's steps return from narrower gaps
+    return mean, rise
+
+
 def _cut(eta: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(np.maximum(eta, -LARGEST), LARGEST))  # faster than np.clip
 
@@ -91,8 +116,10 @@ LINKS: dict[Family, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
     "linear": _linear,
     "logistic": _logistic,
     "poisson": _poisson,
+    "multinomial": _multinomial,
+    "ordered": _ordered,
 }
-"""The mean of the response and its derivative, by the linear predictor."""
+"""The mean of each equation's response and its derivative, by the linear predictors."""
 
 Chunk: TypeAlias = tuple[slice, FloatArray, FloatArray, FloatArray]
 """Some cells: their places, the weights of their original values, design, response."""
@@ -104,7 +131,8 @@ class CorrectedScores:
 
     Attributes:
         family: The family of the model.
-        design: One row of the model matrix for each kind of kept values and each original value.
+        design: Rows of the model matrix, one an equation, for each kind of kept values and each
+            original value. Models of categories have several equations, others one.
         response: The response of each of these, or ``None`` if ``wy`` holds its sums.
         kept: For each cell the kind of its kept values.
         undone: For each randomised step the rows of B, and the row that each cell has.
@@ -138,12 +166,17 @@ class CorrectedScores:
     @property
     def size(self) -> int:
         """The number of coefficients."""
+        return int(self.design.shape[3])
+
+    @property
+    def equations(self) -> int:
+        """The number of equations."""
         return int(self.design.shape[2])
 
     @property
     def numbers(self) -> int:
         """The numbers of the design that all cells need."""
-        return len(self.kept) * int(self.design.shape[1]) * self.size
+        return len(self.kept) * int(np.prod(self.design.shape[1:]))
 
     def chunks(self) -> Iterable[Chunk]:
         """Some cells at a time; few cells are laid out once, as they are needed many times."""
@@ -154,8 +187,7 @@ class CorrectedScores:
         return tuple(self._chunks())
 
     def _chunks(self) -> Iterator[Chunk]:
-        truths, size = self.design.shape[1:]
-        step = max(1, AT_ONCE // (truths * size))
+        step = max(1, AT_ONCE // int(np.prod(self.design.shape[1:])))
         for begin in range(0, len(self.kept), step):
             part = slice(begin, begin + step)
             kept = self.kept[part]
@@ -163,7 +195,7 @@ class CorrectedScores:
             for rows, row_of_cell in self.undone:
                 factor = rows[row_of_cell[part]]
                 weights = (weights[:, :, None] * factor[:, None, :]).reshape(len(kept), -1)
-            y = np.zeros((1, 1)) if self.response is None else self.response[kept]
+            y = np.zeros((1, 1, 1)) if self.response is None else self.response[kept]
             yield part, weights, self.design[kept], y
 
     def _summed(self, *, positive: bool) -> tuple[tuple[FloatArray, ...], ...]:
@@ -183,10 +215,10 @@ class CorrectedScores:
             kept, cells = self.kept[part], np.arange(len(weights))
             for total, summed in ((weight, self.w[part]), (value, self.wy[part])):
                 total += csr_array((summed, (kept, cells)), shape=(shape[0], len(cells))) @ weights
-        design = self.design.reshape(-1, self.size)
-        response = np.zeros(1) if self.response is None else self.response.ravel()
-        response = np.broadcast_to(response, len(design))
-        step = max(1, AT_ONCE // self.size)
+        design = self.design.reshape(-1, self.equations, self.size)
+        response = np.zeros(1) if self.response is None else self.response
+        response = np.broadcast_to(response.reshape(-1, self.equations), design.shape[:2])
+        step = max(1, AT_ONCE // (self.equations * self.size))
         columns = (design, response, weight.ravel(), value.ravel())
         return tuple(
             tuple(column[at : at + step] for column in columns)
@@ -220,8 +252,9 @@ class CorrectedScores:
         score, slope = np.zeros(size), np.zeros((size, size))
         for x, y, weight, value in self._positive if positive else self._corrected:
             mean, rise = link(x @ beta)
-            score += (weight * (y - mean) + value) @ x
-            slope += (x * (weight * rise)[:, None]).T @ x
+            score += (weight[:, None] * (y - mean) + value[:, None]).ravel() @ x.reshape(-1, size)
+            x = self._varying(x, mean).reshape(-1, size)
+            slope += (x * (weight[:, None] * rise).reshape(-1, 1)).T @ x
         if self.rounding is not None:  # (z + e) (y - (z + e) b) has the mean z (y - z b) - b var(e)
             weights = self._weights
             for layer in self.rounding:
@@ -229,6 +262,18 @@ class CorrectedScores:
                 score -= (weights * (layer[:, size] - x @ beta)) @ x
                 slope -= (x * weights[:, None]).T @ x
         return score, slope
+
+    def _varying(self, x: FloatArray, mean: FloatArray) -> FloatArray:
+        """The design, for a multinomial model less its mean over the categories of a record."""
+        if self.family != "multinomial":
+            return x
+        return np.asarray(x - (mean[..., None, :] @ x))
+
+    def _single(self, x: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The design and residual of one equation; several are added up to one, of residual 1."""
+        if self.equations == 1:
+            return x[:, :, 0], rest[:, :, 0]
+        return np.einsum("ctjp,ctj->ctp", x, rest), np.ones(x.shape[:2])
 
     def spread(self, beta: FloatArray, *, infer: Inference) -> FloatArray:
         """The covariance of the sum of scores: of sampling and randomisation, or of the latter.
@@ -245,7 +290,7 @@ class CorrectedScores:
         more = np.where(several, drawn / np.maximum(drawn - 1, 1), 1.0)[draws]
         for part, weights, x, y in self.chunks():
             mean, _ = link(x @ beta)
-            rest = y - mean
+            x, rest = self._single(x, y - mean)
             up = np.einsum("ct,ctp->cp", weights, x)
             psi = np.einsum("ct,ctp->cp", weights * rest, x)
             for rises, off in self._rounded(part, beta):
@@ -289,9 +334,11 @@ class CorrectedScores:
         for part, weights, x, y in self.chunks():
             mean, _ = link(x @ beta)
             n, ww, wwy, wwyy = (s[part, None, None] for s in (self.n, self.ww, self.wwy, self.wwyy))
+            x, rest = self._single(x, y - mean)
             counts = x @ along
-            rounding = counts**2 * (wwyy + ww * (y**2 + mean**2)[:, :, None]) * ROUNDING
-            psi = counts * (y - mean)[:, :, None]
+            largest = (y**2 + mean**2).max(axis=2)[:, :, None]
+            rounding = counts**2 * (wwyy + ww * largest) * ROUNDING
+            psi = counts * rest[:, :, None]
             here = weights.argmax(axis=1)[:, None, None]
             up, psi = (side - np.take_along_axis(side, here, axis=1) for side in (counts, psi))
             squares = up**2 * wwyy + 2 * up * psi * wwy + psi**2 * ww
@@ -303,9 +350,9 @@ class CorrectedScores:
 
     def predictor_errors(self, covariance: FloatArray) -> FloatArray:
         """Standard errors of all linear predictors."""
-        step = max(1, AT_ONCE // (int(self.design.shape[1]) * self.size))
+        step = max(1, AT_ONCE // int(np.prod(self.design.shape[1:])))
         parts = [self.design[at : at + step] for at in range(0, len(self.design), step)]
-        variances = [np.einsum("ktp,ktp->kt", part @ covariance, part) for part in parts]
+        variances = [np.einsum("ktjp,ktjp->ktj", part @ covariance, part) for part in parts]
         return np.asarray(np.sqrt(np.maximum(np.concatenate(variances), 0)), dtype=np.float64)
 
     def freedom_factor(self, infer: Inference) -> float:
@@ -317,8 +364,9 @@ class CorrectedScores:
         link = LINKS[self.family]
         information, square = 0.0, 0.0
         for part, weights, x, _ in self.chunks():
-            _, rise = link(x @ beta)
-            by_cell = (weights * rise * (x @ direction) ** 2).sum(axis=1)
+            mean, rise = link(x @ beta)
+            along = self._varying(x, mean) @ direction
+            by_cell = (weights * (rise * along**2).sum(axis=2)).sum(axis=1)
             information += float(self.w[part] @ by_cell)
             square += float(self.ww[part] @ by_cell**2)
         return information / math.sqrt(max(square, 1e-300))
@@ -423,8 +471,8 @@ def _require_finite(
     """
     if float(far.max()) < LARGEST:
         return
-    kind, truth = np.unravel_index(int(far.argmax()), far.shape)
-    pushed = np.abs(scores.design[kind, truth] * coefficients)
+    row = np.unravel_index(int(far.argmax()), far.shape)
+    pushed = np.abs(scores.design[row] * coefficients)
     blamed = [names[place] for place in np.argsort(-pushed) if pushed[place] > pushed.max() / 3]
     raise NotCovered(
         f"The release does not tell a finite coefficient of {', '.join(blamed)}: after "

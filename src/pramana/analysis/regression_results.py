@@ -104,7 +104,7 @@ class Regression(Coefficients):
 
     Attributes:
         formula: The formula.
-        family: ``linear``, ``logistic`` or ``poisson``.
+        family: ``linear``, ``logistic``, ``poisson``, ``multinomial`` or ``ordered``.
         names: One name a coefficient.
         coefficients: One number each.
         covariance: Of the coefficients, randomisation included.
@@ -120,6 +120,7 @@ class Regression(Coefficients):
         degrees: Degrees of freedom of the covariance, if it comes from replicate weights.
         basis: What makes the estimates right, without their errors.
         predictor: Gives the expected response of records by the coefficients.
+        categories: Of the response of a multinomial or ordered model, in order.
     """
 
     formula: str
@@ -139,6 +140,7 @@ class Regression(Coefficients):
     predictor: Callable[[TableLike, FloatArray], FloatArray] | None = field(
         default=None, repr=False
     )
+    categories: tuple[str, ...] = ()
 
     @property
     def z(self) -> FloatArray:
@@ -180,7 +182,8 @@ class Regression(Coefficients):
     def predict(self, table: TableLike) -> FloatArray:
         """The expected response of records in original values, of a file or data frame.
 
-        It is nan where a covariate is missing, or is a category that the model does not know.
+        Of a multinomial or ordered model it is the probability of each of the ``categories``. It is
+        nan where a covariate is missing, or is a category that the model does not know.
         """
         if self.predictor is None:
             raise NotCovered("This model holds no formula to predict by.")
@@ -219,10 +222,16 @@ class Regression(Coefficients):
         return self.names.index(name)
 
     def to_arrow(self) -> pa.Table:
-        """One row a coefficient."""
+        """One row a coefficient; of a multinomial model with its category and term."""
         rows = [self[name] for name in self.names]
         columns = {head: [row[head] for row in rows] for head in HEADS}
-        return pa.table({"name": list(self.names), **columns})
+        labels = {"name": list(self.names)}
+        if self.family == "multinomial":
+            each = len(self.names) // (len(self.categories) - 1)
+            labels["category"] = [own for own in self.categories[1:] for _ in range(each)]
+            pairs = zip(self.names, labels["category"], strict=True)
+            labels["term"] = [name.removeprefix(f"{category}: ") for name, category in pairs]
+        return pa.table({**labels, **columns})
 
     def to_pandas(self) -> Any:
         """One row a coefficient, as a data frame of pandas."""

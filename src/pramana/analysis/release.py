@@ -523,9 +523,11 @@ class Release:
         """Coefficients of a model of the original records, with standard errors and intervals.
 
         ``formula`` reads as in R, ``"income ~ age + sex + C(region)"``, with randomised columns on
-        either side. ``family`` is ``linear`` (least squares), ``logistic`` or ``poisson``;
-        ``binomial`` and ``gaussian`` are understood. About these ``records`` it is what the same
-        fit on the original data would give. The other arguments are those of ``crosstab``.
+        either side. ``family`` is ``linear`` (least squares), ``logistic``, ``poisson``, or for
+        three or more categories ``multinomial`` or ``ordered`` (proportional odds); ``binomial``
+        and ``gaussian`` are understood. ``C(y, levels=["low", "mid", "high"])`` states the order of
+        categories. About these ``records`` it is what the same fit on the original data would give.
+        The other arguments are those of ``crosstab``.
         """
         question = self._question((), where, level, infer, simultaneous, weighted, replicates)
         kind = family_named(family)

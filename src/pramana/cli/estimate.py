@@ -130,7 +130,7 @@ def estimate(
 def regress(
     folder: Path,
     formula: str,
-    family: Literal["linear", "logistic", "poisson"] = "linear",
+    family: Literal["linear", "logistic", "poisson", "multinomial", "ordered"] = "linear",
     where: list[str] | None = None,
     level: float = 0.95,
     infer: Infer = "population",
@@ -149,7 +149,8 @@ def regress(
 
     Options:
       formula FORMULA: The model, such as 'income ~ age + C(region)'.
-      --family: linear is least squares.
+      --family: linear is least squares; multinomial and ordered are logit models of three or more
+        categories.
       --infer: About the population behind the records, or about them.
 
     Example:

@@ -30,7 +30,9 @@ HEADS: Final = {
     "mean": "Mean of ",
     "total": "Total of ",
 }
-LEVEL_OF_FACTOR: Final = re.compile(r"(?:C\()?([^\[\](),:]+)(?:,[^\[\]]*)?\)?\[(?:T\.)?([^\]]*)\]")
+LEVEL_OF_FACTOR: Final = re.compile(
+    r"(?:C\()?([^\[\](),:\s][^\[\](),:]*)(?:,[^\[\]]*)?\)?\[(?:T\.)?([^\]]*)\]"
+)
 
 
 def release_at(bench: Workbench, path: str, stamp: int) -> Any:

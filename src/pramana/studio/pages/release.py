@@ -155,6 +155,8 @@ FAMILIES: Final = {
     "linear": "Linear: a number",
     "logistic": "Logistic: yes or no",
     "poisson": "Poisson: a count",
+    "multinomial": "Multinomial: three or more categories",
+    "ordered": "Ordered: three or more ordered categories",
 }
 MOST_LETTERS: Final = 1000
 MOST_EXPLANATORY: Final = 6
