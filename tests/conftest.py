@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,6 @@ from hypothesis import HealthCheck, settings
 
 from tests.brief import brief
 from tests.depth import DEEP, REST
-
-# Tests run side by side, and threads that wait by going round in circles would hold up each other.
-for _library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_library, "1")
 
 # The same examples on every machine, and no verdict on how busy that machine is.
 settings.register_profile(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from pramana.base.processes import default_threads, in_order, side_by_side
@@ -133,3 +135,12 @@ def test_two_threads_may_ask_for_parts_of_scipy_that_nobody_has_loaded():
         [sys.executable, "-c", LOADING], capture_output=True, text=True, check=False
     )
     assert done.stdout.split() == ["scipy.special", "scipy.fft"], done.stderr
+
+
+def test_matrix_libraries_keep_to_the_threads_that_tests_allow():
+    """They read the limit when NumPy is first imported: it must have been set before."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    np.linalg.inv(np.eye(2))
+
+    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+    assert {pool["num_threads"] for pool in pools} == {int(os.environ["OPENBLAS_NUM_THREADS"])}
