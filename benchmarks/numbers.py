@@ -71,6 +71,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--releases", type=int, default=1000, help="releases of each file")
     parser.add_argument("--others", type=int, default=40, help="releases by each other way")
     parser.add_argument("--k", type=float, default=10.0)
+    parser.add_argument("--points", type=int, default=9, help="of the grids of models")
+    parser.add_argument("--epsilon", type=float, default=16.0, help="local epsilon of models")
     parser.add_argument("--show", choices=("means", "beside", "models", "file"), default="means")
 
 
@@ -227,19 +229,16 @@ def _beside(found: list[Case], options: argparse.Namespace) -> Result:
     return result
 
 
-GRID, EPSILON = "9", "16"
-"""Of the models: gaps well below the spread of each number."""
-
-
 def _models(found: list[Case], options: argparse.Namespace) -> Result:
     """Coverage of coefficients: the number as response by a key, and by another number."""
     import pramana as pm
 
     head = ("model", "points", "epsilon", "coefficient", "estimate / least squares", "coverage",
             "spread / stated")  # fmt: skip
+    points, epsilon = str(options.points), f"{options.epsilon:g}"
     result = Result("Least squares with numbers on a grid, about these records", head)
     for case in found:
-        schema = _schema(case, grid=int(GRID), with_other="grid")
+        schema = _schema(case, grid=options.points, with_other="grid")
         schema = pm.Schema(tuple(c for c in schema.columns if c.name != case.keys[1]))
         table = case.table.select([column.name for column in schema.columns])
         x, y = (table[name].to_numpy().astype(float) for name in (case.other, case.of))
@@ -249,7 +248,7 @@ def _models(found: list[Case], options: argparse.Namespace) -> Result:
         truth = np.linalg.lstsq(design, y, rcond=None)[0]
         formula = f"{case.of} ~ {case.other} + C({case.keys[0]})"
         names = ["Intercept", case.other, *[f"C({case.keys[0]})[T.{own}]" for own in rest]]
-        promise = pm.DifferentialPrivacy(epsilon=float(EPSILON))
+        promise = pm.DifferentialPrivacy(epsilon=options.epsilon)
         plan = pm.design(schema, promise, records=len(y), method="retention")
         try:
             fits = [
@@ -257,7 +256,7 @@ def _models(found: list[Case], options: argparse.Namespace) -> Result:
                 for seed in range(options.releases)
             ]
         except NotCovered:
-            result.rows.append((formula, GRID, EPSILON, "not identified", "", "", ""))
+            result.rows.append((formula, points, epsilon, "not identified", "", "", ""))
             continue
         order = [fits[0].names.index(name) for name in names]
         each = np.array([np.asarray(fit.coefficients)[order] for fit in fits])
@@ -267,7 +266,7 @@ def _models(found: list[Case], options: argparse.Namespace) -> Result:
         held = ((low <= truth) & (truth <= high)).mean(axis=0)
         for at in (1, 2):
             result.rows.append((
-                formula, GRID, EPSILON, names[at], f"{each[:, at].mean() / truth[at]:.3f}",
+                formula, points, epsilon, names[at], f"{each[:, at].mean() / truth[at]:.3f}",
                 f"{held[at]:.3f}", f"{each[:, at].std() / se[:, at].mean():.2f}",
             ))  # fmt: skip
             print(result.rows[-1], file=sys.stderr, flush=True)
