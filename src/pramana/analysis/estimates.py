@@ -12,11 +12,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.calibration import Margins, calibrated, margins_of
 from pramana.analysis.layout import Layout
-from pramana.analysis.question import Inference, Question
-from pramana.analysis.variance import Contrast, JointErrors, TwoCells
+from pramana.analysis.question import Inference, Question, quantile, students
+from pramana.analysis.variance import Contrast, JointErrors, TwoCells, half_a_record
 from pramana.base.rounding import require_choice
-from pramana.errors import InvalidNumber, InvalidTable, UnknownCell, harmless
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownCell, harmless
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Labels, label_key, label_text
 from pramana.types import FloatArray, Form
@@ -44,7 +45,7 @@ class Estimate:
         by: The columns of the table.
         labels: The labels of each of them.
         what: What is estimated: ``count``, ``share``, ``mean of income``, ``total of cost``.
-        method: ``unbiased``, ``clipped``, ``shrunk`` or ``as released``.
+        method: ``unbiased``, ``clipped``, ``shrunk``, ``calibrated`` or ``as released``.
         why: One sentence: how the method was chosen and what its errors mean.
         level: The level of the intervals.
         infer: ``records`` or ``population``.
@@ -286,6 +287,47 @@ class Estimate:
     ) -> Contrast:
         """The unbiased number of one cell over that of another, as ``difference`` [Fieller]."""
         return self._contrast((first, second), "over", level)
+
+    def calibrate(self, margins: Margins) -> Estimate:
+        """The same table with published totals as its margins, and smaller errors.
+
+        Margins are shares of all records of the table. They are those of the file where the table
+        is about its records, and those of the population where it is about that.
+
+        Args:
+            margins: The total of every value of some columns: a mapping, or a file with the
+                columns column, value and total.
+        """
+        errors, whole = self.together, float(self.unbiased.sum())
+        shares = self.what == "share" and math.isclose(whole, 1)
+        if errors is None or errors.covariance is None or not (self.what == "count" or shares):
+            raise NotCovered(
+                "Tables of counts and of shares of all records are calibrated, where their "
+                "covariance is known. Ask for counts by a method with published matrices."
+            )
+        by_name = dict(zip(self.by, self.labels, strict=True))
+        known = margins_of(margins, by_name, where="column of the table")
+        places = {self.by.index(name): totals for name, totals in known.items()}
+        made = calibrated(replace(errors, numbers=self.unbiased), places)
+        assert made.covariance is not None  # noqa: S101 - calibrated made it
+        units = [unit.reshape(self.estimate.shape) for unit in np.eye(self.estimate.size)]
+        se = np.sqrt(np.maximum(np.diag(made.covariance(units)), 0)).reshape(self.estimate.shape)
+        z = quantile(self.level, numbers=self.estimate.size if self.simultaneous else 1)
+        z = max(students(z, made.degrees), made.least_z)
+        below = above = z * se + half_a_record(se, made.step)
+        if made.unseen is not None:
+            below, above = map(np.maximum, made.unseen(z), (below, above))
+        return replace(
+            self,
+            estimate=made.numbers,
+            unbiased=made.numbers,
+            se=se,
+            low=np.maximum(made.numbers - below, 0),
+            high=np.minimum(made.numbers + above, whole),
+            method="calibrated",
+            why=f"the unbiased table with the published margins of {', '.join(known)}.",
+            together=made,
+        )
 
     def _contrast(
         self,

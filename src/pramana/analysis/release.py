@@ -20,6 +20,7 @@ import pyarrow as pa
 from pramana.analysis import population_weights
 from pramana.analysis.association import IndependenceTest
 from pramana.analysis.attribute_sampling_sums import require_sets
+from pramana.analysis.calibration import Margins, margins_of
 from pramana.analysis.estimates import Estimate, frame_of
 from pramana.analysis.quantiles import require_shares
 from pramana.analysis.question import (
@@ -51,7 +52,7 @@ from pramana.analysis.shares import (
     cross_table,
     proportion,
 )
-from pramana.analysis.synthesis import SYNTHESIS_METHODS, Margins, SynthesisMethod, margins_of
+from pramana.analysis.synthesis import SYNTHESIS_METHODS, SynthesisMethod
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice, require_number
@@ -606,7 +607,9 @@ class Release:
                 "Synthetic records are raked to margins where a model of the whole table draws "
                 "them: of attribute sampling and shuffled marginals. Leave the margins out."
             )
-        totals = margins_of(margins, self.certificate.true_schema)
+        randomised = self.certificate.true_schema.randomised
+        labels = {column.name: column.labels for column in randomised}
+        totals = margins_of(margins, labels, where="randomised column of the release")
         records = replace(self._released_records, margins=totals)
         return reading_of(records).synthesize(keystream, **how)
 

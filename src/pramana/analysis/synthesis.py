@@ -22,13 +22,11 @@ text and truth values by their values, numbers by ten bins of about equal mass. 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -45,13 +43,11 @@ from pramana.analysis.regularised_em import fit
 from pramana.analysis.synthesis_draws import draw_given, draw_given_table, likelihood_of, ranked
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
-from pramana.errors import InputError, InvalidNumber, InvalidTable, UnknownColumn
-from pramana.io.opening import open_table
+from pramana.errors import InvalidTable
 from pramana.mechanisms.transition import Label
 from pramana.schema.codec import decode
-from pramana.schema.domains import label_text
 from pramana.schema.joint_cells import cell_counts
-from pramana.schema.schema import Column, Schema
+from pramana.schema.schema import Column
 from pramana.types import FloatArray, IntArray
 
 JOINT_CELLS = 200_000
@@ -307,45 +303,3 @@ def _binned(numbers: FloatArray) -> Companion | None:
     codes[np.isnan(numbers)] = len(edges) + 1
     used, codes = np.unique(codes, return_inverse=True)
     return Companion(tuple(int(code) for code in used), codes.astype(np.int64))
-
-
-Margins: TypeAlias = str | Path | Mapping[str, Mapping[Label, float]]
-"""Published totals by column and value: a mapping, or a file of column, value and total."""
-
-
-def margins_of(source: Margins, schema: Schema) -> dict[str, FloatArray]:
-    """The published share of each value of some randomised columns, in the order of its labels."""
-    totals: dict[str, dict[str, object]] = {}
-    if isinstance(source, Mapping):
-        for name, values in source.items():
-            totals[name] = {label_text(label): total for label, total in values.items()}
-    else:
-        table = open_table(source).to_arrow()
-        if set(table.column_names) != {"column", "value", "total"}:
-            raise InputError("A file of margins must have the columns column, value and total.")
-        for row in table.to_pylist():
-            by_label = totals.setdefault(str(row["column"]), {})
-            by_label[label_text(row["value"])] = row["total"]
-    return {name: _margin_shares(schema, name, by_label) for name, by_label in totals.items()}
-
-
-def _margin_shares(schema: Schema, name: str, totals: Mapping[str, object]) -> FloatArray:
-    if name not in schema.names or not schema.column(name).randomised:
-        raise UnknownColumn(
-            f"Margins name '{name}', which is no randomised column of the release.", column=name
-        )
-    labels = [label_text(label) for label in schema.column(name).labels]
-    if set(totals) != set(labels):
-        lacking, strange = len(set(labels) - set(totals)), len(set(totals) - set(labels))
-        raise InvalidNumber(
-            f"Margins of '{name}' must give each of its {len(labels)} values once: {lacking} are "
-            f"missing, {strange} are none of its values.",
-            column=name,
-        )
-    given = [totals[label] for label in labels]
-    numbers = np.array([float(t) if isinstance(t, int | float) else math.nan for t in given])
-    if not ((numbers >= 0) & (numbers < math.inf)).all():
-        raise InvalidNumber(f"Margins of '{name}' must be numbers of 0 or more.", column=name)
-    if not numbers.sum() > 0:
-        raise InvalidNumber(f"Margins of '{name}' must not all be 0.", column=name)
-    return np.asarray(numbers / numbers.sum())

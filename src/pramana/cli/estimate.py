@@ -54,6 +54,7 @@ def estimate(
     replication: Replication = "brr",
     fay: float | None = None,
     independence: bool = False,
+    margins: Path | None = None,
     difference: tuple[str, str] | None = None,
     ratio: tuple[str, str] | None = None,
     csv: bool = False,
@@ -72,6 +73,7 @@ def estimate(
       --quantile COLUMN: Quantiles of a column released unchanged.
       --share: Shares of all, or within a row or column.
       --method: unbiased, clipped or shrunk; auto takes the best for the table.
+      --margins FILE: Published totals to calibrate to: a file of column, value, total.
       --independence: Test by chi-square whether the two columns are independent.
 
     Seldom:
@@ -116,6 +118,8 @@ def estimate(
     }
     shares = {"method": method, "share": share or False}
     table = _asked(release, columns, of, at or [], asked, shares)
+    if margins is not None:
+        table = table.calibrate(margins)
     if difference or ratio:
         contrast = contrast_of(table, difference, ratio)
         show_json(contrast.to_json()) if json else show_contrast(contrast)
