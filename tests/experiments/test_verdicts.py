@@ -156,8 +156,10 @@ def test_donors_loss_and_table_other_than_the_papers_are_a_no(cator_designs):
     assert wrong["Is the loss 6.4e-07?"] == wrong["Is the loss 2 E[changes] / n^2 nea"] == "no"
     assert only_no(cator._example_findings(table + 1, paper, free), "Are there 104")
     assert cator._divergence_finding(free, free).answer == "no"
-    grids = {"steps": [3, 90], "loss": [1.01, 1.0], "tables": [9, 9], "matrices": [9, 9]}
-    assert cator._grid_finding(grids).answer == "no"
+    grids = {"steps": [3, 90], "tables": [9, 9], "matrices": [5, 9]}
+    assert cator._grid_finding(grids | {"any": [0.3, 0.005]}).answer == "yes"
+    assert cator._grid_finding(grids | {"any": [0.3, 0.03]}).answer == "no"
+    assert cator._grid_finding(grids | {"any": [0, 0], "matrices": [9, 9]}).answer == "no"
 
 
 # -- dowd: errors by distribution, N and gamma -----------------------------------------------------

@@ -509,6 +509,41 @@ def test_where_nearly_all_is_rare_the_best_of_several_starts_is_taken():
     assert exact <= 0.05
 
 
+@pytest.mark.parametrize("options", [{}, {"loss": "kl"}, {"donors": "frequent"}])
+@pytest.mark.parametrize("seed", [25, 86])
+def test_the_published_matrix_loses_little(seed, options):
+    """At most 1 % for the grid and 1 % for donors, or the finest grid: 2.5 % in all examples.
+
+    The divergence on the coarsest grid has 30 % more for the seed 86. The gap that the plan states
+    includes both.
+    """
+    numbers = like_the_paper(seed)
+    cells = np.repeat(CELLS, numbers, axis=0)
+    data = pa.table({f"k{place}": cells[:, place] for place in range(5)})
+    schema = Schema(
+        tuple(
+            Column(f"k{place}", Role.KEY, Categories(tuple(range(size))))
+            for place, size in enumerate((2, 2, 2, 2, 3))
+        )
+    )
+    method = Optimal(publish="always", **options)
+    plan = api.design(schema, SpontaneousRecognition(alpha=0.1), data=data, method=method)
+    (step,) = plan.mechanism.steps
+    order = [CELLS.index(tuple(cell)) for cell in step.matrix.labels]
+    published = np.eye(48)
+    published[np.ix_(order, order)] = step.matrix.values
+    loss = options.get("loss", "l2")
+    least = optimal_design(dict(zip(CELLS, numbers.tolist(), strict=True)), loss=loss)
+    losses = [
+        kl_of_paper(P, numbers) if loss == "kl" else dense_loss(P, numbers.astype(float))
+        for P in (least.matrix.values, published)
+    ]
+
+    assert losses[1] <= 1.025 * losses[0]
+    assert plan.statistics["gap"] >= losses[1] / losses[0] - 1 - 1e-6
+    assert ("from_three_cells" in plan.statistics) == ("donors" in options)
+
+
 def a_column_beside(records: int = 60) -> tuple[Schema, pa.Table]:
     """A key of four values, the last of them rare, and a town that is released as it is."""
     values = ["a", "b", "c"] * (records // 3) + ["d"] * 2
@@ -610,20 +645,41 @@ def test_a_design_for_the_divergence_has_less_of_it(example):
     assert (kl.matrix.diagonal[kl.numbers == 0] == 1).all()
 
 
-def test_frequent_donors_give_in_proportion_to_their_frequency(example):
-    """P_ij = u_i t_j for frequent cells, the identity for all others; C1 by brute force."""
-    numbers, _ = example
-    design = optimal_design(dict(zip(CELLS, numbers.tolist(), strict=True)), donors="frequent")
+@pytest.mark.parametrize("seed", [25, 86])
+def test_frequent_donors_give_in_proportion_to_their_frequency(seed):
+    """P_ij = u_i t_j for frequent cells, at 1 % more loss at most; C1 by brute force.
+
+    With the seed 86 rare cells stay, as in the paper. With 25 that would cost half as much again,
+    and rare cells move as they do in the matrix of least loss.
+    """
+    numbers = like_the_paper(seed)
+    counts = dict(zip(CELLS, numbers.tolist(), strict=True))
+    least, design = (optimal_design(counts, donors=donors) for donors in ("any", "frequent"))
     P, frequent = design.matrix.values, numbers > 10  # alpha is undercut by a millionth
     moves = P - np.diag(np.diag(P))
 
     assert brute_force(design.matrix.weights, numbers.tolist(), list(CELLS), TRIPLES) <= 0.1
-    assert (np.diag(P)[~frequent] == 1).all()
-    for target in np.flatnonzero(moves.any(axis=0)):
+    for target in np.flatnonzero(moves[frequent].any(axis=0)):
         giving = frequent & (np.arange(48) != target)
         ratio = moves[giving, target] / numbers[giving]
         assert ratio == pytest.approx(ratio[0], rel=1e-6)
-    assert design.gap > 0.3  # here the least loss moves rare records
+    losses = [dense_loss(own.matrix.values, numbers.astype(float)) for own in (least, design)]
+    assert design.donors_cost == pytest.approx(losses[1] / losses[0] - 1, abs=1e-9)
+    assert losses[1] <= 1.01 * losses[0]
+    assert design.given_by(3) > 1.5 * least.given_by(3)
+    rare = (numbers > 0) & (numbers < 10)
+    assert (np.diag(P)[rare] == 1).all() == (seed == 86)
+    assert design.gap == pytest.approx((1 + least.gap) * losses[1] / losses[0] - 1, abs=1e-9)
+
+
+def test_the_divergence_prefers_frequent_donors_already():
+    """Its least comes from the most frequent cells: proportion would take more from others."""
+    counts = dict(zip(CELLS, like_the_paper(86).tolist(), strict=True))
+    least, design = (
+        optimal_design(counts, loss="kl", donors=donors) for donors in ("any", "frequent")
+    )
+    assert design.given_by(3) >= least.given_by(3)
+    assert design.donors_cost <= 0.01
 
 
 def test_frequent_donors_on_a_large_domain_are_those_of_the_dense_one(monkeypatch):

@@ -170,6 +170,11 @@ def _changes(form: Form) -> Iterable[str]:
         gap = form.get("gap")
         if gap is not None:
             yield f"At most {100 * gap:.2g} % above the least that could be found (the gap)."
+    if "from_three_cells" in form:
+        yield (
+            f"{form['from_three_cells']:.0%} of the changed records come from the three most "
+            f"frequent cells, at {form['donors_cost']:.2%} more loss than without this preference."
+        )
     if form.get("loss") is not None:
         yield f"Expected squared error of the estimated shares: {form['loss']:.3g}."
     if "divergence" in form:

@@ -25,7 +25,7 @@ from pramana.mechanisms.transition import Dense
 from pramana.methods.base import Method, fingerprint, option, single_target
 from pramana.methods.context import DesignContext, randomised
 from pramana.methods.optimal.cells import DONORS, LOSSES, Donors, KeyCells, Loss
-from pramana.methods.optimal.grid import GRIDS, best_on_grid
+from pramana.methods.optimal.grid import FEW_CELLS, GRIDS, best_on_grid
 from pramana.methods.optimal.listing import WHOLE, listed_cells
 from pramana.methods.optimal.publication import (
     BIASED,
@@ -63,6 +63,9 @@ INSTEAD: Final = (
 LISTED_FOR = 0.95
 """Targets are listed for an aim this share of the alpha asked: the grid may lower the aim."""
 
+ROUNDED = 0.01
+"""The share of the loss that a coarse grid may cost; otherwise a finer grid is used."""
+
 MOST_AIMS = 8
 """The most times that the aim is lowered where columns released unchanged split the counts."""
 
@@ -79,7 +82,8 @@ class Optimal(Method):
             always, or never.
         loss: the squared error of the estimated shares (l2), or the Kullback-Leibler divergence to
             second order (kl), which is for up to 256 joint cells.
-        donors: any, or frequent cells alone, each with a chance in proportion to its frequency.
+        donors: any, or frequent cells in proportion to their frequency, as far as this costs at
+            most 1 % more loss.
     """
 
     publish: Publish = option(
@@ -91,7 +95,8 @@ class Optimal(Method):
         "l2", "What is least: the squared error of shares, or their Kullback-Leibler divergence."
     )
     donors: Donors = option(
-        "any", "Whose records may change: any, or records of frequent cells, by their frequency."
+        "any",
+        "Which cells give the changed records: any, or frequent ones, at 1 % more loss at most.",
     )
 
     name: ClassVar[str] = "optimal"
@@ -132,16 +137,18 @@ class Optimal(Method):
 
         solve(target.alpha)  # where no matrix meets it, none on a grid does
         reached = 0.0
-        # Coarse steps would cost thousands of cells far more than they cost a few
-        for steps in GRIDS[-1:] if cells.partial else GRIDS:
+        tried = _grids(cells, self.donors)
+        for place, (steps, most) in enumerate(tried):
             aim = target.alpha
             for _ in range(MOST_AIMS):
                 try:
                     design = solve(aim)
-                    matrix = best_on_grid(design.matrix, steps, design.cells, aim)
-                    plan = self._plan(design.with_matrix(matrix), target, context)
+                    rounded = best_on_grid(design.matrix, steps, design.cells, aim)
+                    if design.objective_of(rounded) > most * design.objective_of(design.matrix):
+                        break
+                    plan = self._plan(design.with_matrix(rounded), target, context)
                 except (Infeasible, SingularMatrix):
-                    if aim == target.alpha and steps == GRIDS[-1]:
+                    if aim == target.alpha and place == len(tried) - 1:
                         raise
                     break
                 reached = next(
@@ -187,7 +194,8 @@ class Optimal(Method):
                 "unchanged": design.unchanged,
                 "worst_keys": list(design.attained.keys),
             }
-            | ({"divergence": design.divergence} if self.loss == "kl" else {}),
+            | ({"divergence": design.divergence} if self.loss == "kl" else {})
+            | (_donors(design) if self.donors == "frequent" else {}),
             basis=fingerprint(context.counts),
         )
 
@@ -259,6 +267,22 @@ class Optimal(Method):
         """What the design minimised and whose records may change, where not as usual."""
         chosen = {"loss": self.loss, "donors": self.donors}
         return {name: value for name, value in chosen.items() if value not in ("l2", "any")}
+
+
+def _donors(design: OptimalDesign) -> dict[str, object]:
+    """The share of changed records from the most frequent cells, and what the preference costs."""
+    return {"from_three_cells": design.given_by(3), "donors_cost": design.donors_cost}
+
+
+def _grids(cells: KeyCells, donors: Donors) -> tuple[tuple[tuple[float, ...], float], ...]:
+    """The grids to try in turn, each with the largest loss allowed, as a multiple of the least."""
+    if cells.size <= FEW_CELLS:  # the coarsest grid reveals least
+        return tuple((steps, math.inf) for steps in GRIDS)
+    # Coarse steps would cost thousands of cells far more than they cost a few, and change donors
+    if cells.partial or donors == "frequent":
+        return ((GRIDS[-1], math.inf),)
+    limited = tuple((steps, 1 + ROUNDED) for steps in GRIDS[:-1])
+    return limited + tuple((steps, math.inf) for steps in GRIDS[::-1])
 
 
 def _too_large(step: Step, context: DesignContext) -> str:

@@ -42,6 +42,7 @@ from pramana.methods.optimal.cells import (
 )
 from pramana.methods.optimal.covering import SMALL_SHARE, Covering, cover, first_needs
 from pramana.methods.optimal.dense import solve_dense
+from pramana.methods.optimal.grid import transitions
 from pramana.methods.symmetric_flows import least_cost
 from pramana.schema.joint_cells import Counts
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -54,6 +55,9 @@ INSIDE = 1e-6
 
 MOST_SUPPLIED = 0.5
 """The largest share of the records of frequent cells that moves."""
+
+NEARLY_EQUAL = 0.01
+"""The share of the loss that frequent donors may cost."""
 
 NO_RECORDS = 1e-9
 """Fewer expected arrivals than this are residues of the program."""
@@ -75,7 +79,8 @@ class OptimalDesign:
     ``loss`` is the expected squared error of the estimated shares, l2 of [Cator, Sec. 3].
     ``gap`` is relative. On a small domain it is the first-order gap over all matrices that meet
     C1, which bounds the excess loss where the loss is convex; on a large domain it is the excess
-    over a lower bound for matrices whose targets stay as they are.
+    over a lower bound for matrices whose targets stay as they are. ``donors_cost`` is the share of
+    the loss that the preference for frequent donors costs; the gap includes it.
     """
 
     matrix: TransitionMatrix = field(repr=False)
@@ -84,6 +89,7 @@ class OptimalDesign:
     alpha: float
     attained: SpontaneousRecognition
     gap: float
+    donors_cost: float = 0.0
 
     def with_matrix(self, matrix: TransitionMatrix) -> OptimalDesign:
         """The design with another matrix, and the guarantee and loss of that matrix."""
@@ -92,7 +98,13 @@ class OptimalDesign:
         attained = SpontaneousRecognition.of(
             matrix, self.counts, width=self.attained.width, choices=self.attained.choices
         )
-        return replace(self, matrix=matrix, attained=attained)
+        more = self.objective_of(matrix) / self.objective_of(self.matrix)
+        gap = max((1 + self.gap) * more - 1, 0.0)
+        return replace(self, matrix=matrix, attained=attained, gap=gap)
+
+    def objective_of(self, matrix: TransitionMatrix) -> float:
+        """What is minimised, for any matrix on these cells."""
+        return squared_error(matrix, self.numbers, self.cells.weights)
 
     @cached_property
     def numbers(self) -> FloatArray:
@@ -128,6 +140,12 @@ class OptimalDesign:
     def unchanged(self) -> bool:
         """Whether the original data meet C1, so that no record changes."""
         return self.expected_changes == 0
+
+    def given_by(self, cells: int) -> float:
+        """The share of the changed records that comes from so many of the most frequent cells."""
+        leaving = self.numbers * (1 - self.matrix.diagonal)
+        often = np.argsort(-self.numbers, kind="stable")[:cells]
+        return float(leaving[often].sum() / leaving.sum()) if leaving.any() else 0.0
 
     def chance_of_change(self) -> dict[tuple[Label, ...], tuple[int, float]]:
         """The frequency and the probability of change of each cell that occurs [Cator, Fig. 1]."""
@@ -180,8 +198,8 @@ def optimal_design(
             as in the paper; the least loss lets rare records move too.
         roughly: whether less time is spent on more than 64 cells, at slightly more loss.
         loss: l2, or the Kullback-Leibler divergence to second order (kl), for up to 256 cells.
-        donors: any, or frequent cells alone, each with a chance in proportion to its frequency.
-            The gap then says how much more that loses than any matrix.
+        donors: any, or frequent cells, each with a chance in proportion to its frequency, as far
+            as this loses at most 1 % more. The gap includes that loss.
     """
     require_number("keep", keep, low=0, high=1, high_open=True)
     require_choice("loss", loss, LOSSES)
@@ -192,12 +210,12 @@ def optimal_design(
     cells = replace(cells, loss=loss, donors=donors)
     dense = not cells.partial and cells.size <= DENSE_CELLS
     matrix: TransitionMatrix = SparseRows.of(cells.labels, rows=[], columns=[], probabilities=[])
-    gap, inside = 0.0, 0.0
+    gap, donors_cost, inside = 0.0, 0.0, 0.0
     while True:  # further inside alpha as long as the integers exceed it
         attained = SpontaneousRecognition.of(matrix, table, width=width, choices=choices)
         if attained.alpha <= alpha:
             matrix = _without_idle(matrix, cells.numbers) if cells.partial else matrix
-            return OptimalDesign(matrix, cells, table, alpha, attained, gap)
+            return OptimalDesign(matrix, cells, table, alpha, attained, gap, donors_cost)
         if loss != "l2" and not dense:
             raise TooLarge(
                 f"The loss {loss} is minimised over at most {DENSE_CELLS} joint cells, and these "
@@ -210,7 +228,7 @@ def optimal_design(
         solution = _solved(cells, alpha * (1 - inside), keep=keep, dense=dense, roughly=roughly)
         if solution is None:
             break
-        matrix, gap = solution
+        matrix, gap, donors_cost = solution
     raise Infeasible(
         f"No matrix that can be undone was found to meet alpha = {text_up(alpha, 6)}: "
         f"{len(cells.rare(alpha))} of {int((cells.numbers > 0).sum())} cells that occur are rare, "
@@ -220,8 +238,8 @@ def optimal_design(
 
 def _solved(
     cells: KeyCells, alpha: float, *, keep: float, dense: bool, roughly: bool
-) -> tuple[TransitionMatrix, float] | None:
-    """The matrix and its gap, over all matrices or over few transitions."""
+) -> tuple[TransitionMatrix, float, float] | None:
+    """The matrix, its gap and the cost of frequent donors; all matrices, or few transitions."""
     solution: tuple[TransitionMatrix, float] | None = None
     if dense:
         answer = solve_dense(cells, alpha, keep=keep, roughly=roughly)
@@ -229,16 +247,37 @@ def _solved(
             solution = Dense.of(cells.labels, answer[0]), answer[1]
     else:
         solution = solve_sparse(cells, alpha, keep=keep)
-    if cells.donors == "any":
-        return solution
-    matrix = from_frequent(cells, alpha, keep=keep)
-    if matrix is None:
+    if solution is None:
         return None
-    least = 0.0
-    if solution is not None:
-        least = squared_error(solution[0], cells.numbers, cells.weights) * (1 - solution[1])
-    gap = squared_error(matrix, cells.numbers, cells.weights) / least - 1 if least > 0 else np.inf
-    return Dense.of(cells.labels, matrix.values) if dense else matrix, max(gap, 0.0)
+    least, gap = solution
+    if cells.donors == "any":
+        return least, gap, 0.0
+    matrix, more = _by_frequent_donors(cells, least, alpha, keep)
+    if dense and isinstance(matrix, SparseRows):
+        matrix = Dense.of(cells.labels, matrix.values)
+    return matrix, max((1 + gap) * more - 1, 0.0), more - 1
+
+
+def _by_frequent_donors(
+    cells: KeyCells, least: TransitionMatrix, alpha: float, keep: float
+) -> tuple[TransitionMatrix, float]:
+    """Of matrices that lose nearly as little, the one with the most frequent donors on average.
+
+    With it, its loss as a multiple of the least.
+    """
+    numbers, weights = cells.numbers, cells.weights
+    near: list[tuple[float, float, TransitionMatrix]] = []
+    for matrix in (least, in_proportion(cells, least, alpha), from_frequent(cells, alpha, keep)):
+        if matrix is None:
+            continue
+        if isinstance(matrix, SparseRows) and len(_violated(cells, matrix, alpha)):
+            continue
+        more = squared_error(matrix, numbers, weights) / squared_error(least, numbers, weights)
+        if more <= 1 + NEARLY_EQUAL:
+            leaving = numbers * (1 - matrix.diagonal)
+            near.append((float(numbers @ leaving / leaving.sum()), more, matrix))
+    _, more, matrix = max(near, key=lambda own: own[0])
+    return matrix, more
 
 
 def _without_idle(matrix: TransitionMatrix, numbers: FloatArray) -> TransitionMatrix:
@@ -261,7 +300,51 @@ def _common(cells: KeyCells, alpha: float) -> IntArray:
     return common[np.argsort(-cells.numbers[common], kind="stable")]
 
 
-def from_frequent(cells: KeyCells, alpha: float, *, keep: float) -> SparseRows | None:
+def in_proportion(cells: KeyCells, matrix: TransitionMatrix, alpha: float) -> SparseRows | None:
+    """The same matrix, but frequent cells give in proportion to their frequency [Cator, Fig. 1].
+
+    Rows of rare cells stay as they are, and each target receives as many records as before.
+    """
+    gives = _gives(cells, alpha)
+    rows, columns, moves = transitions(matrix)
+    chances = moves.astype(np.float64) / 2.0**64
+    from_rare = gives[rows] == 0
+    sent = np.where(from_rare, 0.0, gives[rows] * chances)
+    total = float((gives**2).sum())
+    # A target gives nothing to itself
+    arriving: FloatArray = np.bincount(columns, sent, minlength=cells.size) * (
+        total / np.maximum(total - gives**2, 1)
+    )
+    rare = rows[from_rare], columns[from_rare], chances[from_rare]
+    return _given(cells, gives, arriving, rare)
+
+
+def _gives(cells: KeyCells, alpha: float) -> FloatArray:
+    """The numbers of records of frequent cells, and 0 for all other cells."""
+    return np.where((cells.numbers * alpha >= 1) & ~cells.fixed, cells.numbers, 0.0)
+
+
+def _given(
+    cells: KeyCells,
+    gives: FloatArray,
+    arriving: FloatArray,
+    rare: tuple[IntArray, IntArray, FloatArray] | None = None,
+) -> SparseRows | None:
+    """Moves P_ij = u_i a_j / sum_l u_l^2 of frequent cells, and the given moves of rare cells."""
+    arriving = np.where(arriving > NO_RECORDS, arriving, 0.0)
+    if not gives.any() or gives.max() * arriving.sum() > MOST_SUPPLIED * (gives**2).sum():
+        return None
+    rows, columns = np.nonzero(np.outer(gives > 0, arriving > 0))
+    apart = rows != columns
+    rows, columns = rows[apart], columns[apart]
+    chances = gives[rows] * arriving[columns] / (gives**2).sum()
+    if rare is not None:
+        joined = zip((rows, columns, chances), rare, strict=True)
+        rows, columns, chances = (np.append(*pair) for pair in joined)
+    return SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)
+
+
+def from_frequent(cells: KeyCells, alpha: float, keep: float) -> SparseRows | None:
     """Moves from frequent cells alone, P_ij = u_i t_j: chances linear in frequency [Cator, Fig. 1].
 
     Of all matrices of that form one of least loss near the identity that meets C1. A rare cell
@@ -273,7 +356,7 @@ def from_frequent(cells: KeyCells, alpha: float, *, keep: float) -> SparseRows |
     """
     from scipy import sparse
 
-    gives = np.where((cells.numbers * alpha >= 1) & ~cells.fixed, cells.numbers, 0.0)
+    gives = _gives(cells, alpha)
     total = float((gives**2).sum())
     if not total:
         return None
@@ -300,14 +383,7 @@ def from_frequent(cells: KeyCells, alpha: float, *, keep: float) -> SparseRows |
             np.where(cells.fixed, 0.0, np.inf), min(MOST_SUPPLIED, 1 - keep) * total / gives.max()
         ),
     )
-    if answer is None:
-        return None
-    arriving = np.where(answer[:-1] > NO_RECORDS, answer[:-1], 0.0)
-    rows, columns = np.nonzero(np.outer(gives > 0, arriving > 0))
-    apart = rows != columns
-    rows, columns = rows[apart], columns[apart]
-    chances = gives[rows] * arriving[columns] / total
-    return SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)
+    return None if answer is None else _given(cells, gives, answer[:-1])
 
 
 def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> tuple[SparseRows, float] | None:
