@@ -8,6 +8,7 @@ import json
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -257,3 +258,19 @@ def test_rebuild_writes_a_table_that_says_what_it_is(capsys, release, tmp_path):
         capsys, "synthesize", release, "-o", str(target), "--force", "--method", "rank"
     )
     assert code == 0
+
+
+def test_copies_are_in_one_file(capsys, release, tmp_path):
+    """Those that Python draws from the same seed, one after the other; refused for ``rank``."""
+    target = tmp_path / "copies.parquet"
+    options = ("-o", str(target), "--seed", "1", "--copies", "2")
+    assert run(capsys, "synthesize", release, *options)[0] == 0
+    table = pq.read_table(target)
+    assert table.column_names == ["copy", "sex", "age", "marital", "region", "income"]
+    assert b"no row is a person" in table.schema.metadata[b"pramana"]
+    drawn = api.load(release).synthesize(copies=2, seed=1)
+    for number, copy in enumerate(drawn, start=1):
+        part = table.filter(pc.equal(table["copy"], number)).drop(["copy"])
+        assert part.to_pylist() == copy.to_pylist()
+    code, _, err = run(capsys, "synthesize", release, *options, "--force", "--method", "rank")
+    assert (code, "posterior" in err) == (2, True)

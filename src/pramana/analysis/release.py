@@ -58,6 +58,7 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice, require_number
 from pramana.engine.base import Condition, as_kind, write_opened
 from pramana.errors import (
+    InputError,
     InvalidNumber,
     InvalidTable,
     NotCovered,
@@ -95,6 +96,10 @@ Ask: TypeAlias = Callable[[Reading, Question], Estimate]
 INTERNAL = frozenset({"in_words", "like", "opened", "reading", "require_sound", "synthesized",
                       "write_synthetic"})  # fmt: skip
 """What completion leaves out: it is for other packages, not for analysts."""
+
+
+COPY = "copy"
+"""The column that numbers the copies in a file of synthetic records."""
 
 
 @dataclass(frozen=True)
@@ -576,14 +581,20 @@ class Release:
         if copies is None:
             table = self.synthesized(keystream, method=method, margins=margins)
             return as_kind(open_table(table), self.like)
+        tables = self._synthetic_copies(copies, keystream, method, margins)
+        return [as_kind(open_table(table), self.like) for table in tables]
+
+    def _synthetic_copies(
+        self, copies: int, keystream: Keystream, method: str, margins: Margins | None
+    ) -> list[pa.Table]:
+        """Synthetic tables, each with its own draw of the parameters."""
         require_number("copies", copies, low=1)
         if copies != int(copies):
             raise InvalidNumber(f"copies must be a whole number of 1 or more, got {copies!r}.")
         if method != "posterior":
             raise InvalidNumber("Copies have a posterior with method='posterior' alone.")
         streams = [keystream.apart(Stream("copy", copy)) for copy in range(int(copies))]
-        tables = [self.synthesized(own, margins=margins, redraw=True) for own in streams]
-        return [as_kind(open_table(table), self.like) for table in tables]
+        return [self.synthesized(own, margins=margins, redraw=True) for own in streams]
 
     def synthesized(
         self,
@@ -624,13 +635,24 @@ class Release:
         seed: int | None = None,
         force: bool = False,
         margins: Margins | None = None,
+        copies: int | None = None,
     ) -> dict[str, int | str]:
-        """Write synthetic records to a file, whole or not at all; give their number and a note."""
+        """Write synthetic records to a file, whole or not at all; give their number and a note.
+
+        With ``copies`` all copies are in one file, with their number in a first column ``copy``.
+        """
         place = Path(path)
         require_free(place, force=force)
         file_format = format_of(place)
         keystream = Keystream.of(seed)
-        table = self.synthesized(keystream, method=method, margins=margins)
+        if copies is None:
+            table = self.synthesized(keystream, method=method, margins=margins)
+        elif COPY in self.opened.schema.names:
+            raise InputError(f"The release has a column '{COPY}': draw copies in Python instead.")
+        else:
+            tables = self._synthetic_copies(copies, keystream, method, margins)
+            numbers = np.repeat(np.arange(1, len(tables) + 1), tables[0].num_rows)
+            table = pa.concat_tables(tables).add_column(0, COPY, pa.array(numbers))
         write_table(table, place, file_format=file_format, force=force)
         return {"records": table.num_rows, "note": SYNTHETIC_NOTE}
 

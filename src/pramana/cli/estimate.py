@@ -185,6 +185,7 @@ def synthesize(
     method: Literal["posterior", "rank"] = "posterior",
     seed: int | None = None,
     margins: Path | None = None,
+    copies: int | None = None,
     force: bool = False,
     json: bool = False,
 ) -> None:
@@ -198,10 +199,13 @@ def synthesize(
       --method: posterior brings dependence between columns back, rank margins only.
       --seed NUMBER: Draw the same again.
       --margins FILE: Published totals to rake to: a file of column, value, total.
+      --copies NUMBER: Draw several tables into one file, numbered in a column copy, each with newly
+        drawn parameters. Fit a model to each, and pool the fits.
       --force: Replace an existing file.
 
     Example:
       pramana synthesize release/ -o mining.parquet
+      pramana synthesize release/ -o copies.csv --copies 10
     """
     written = api.load(folder).write_synthetic(
         output,
@@ -209,6 +213,7 @@ def synthesize(
         seed=seed,
         force=force,
         margins=margins,
+        copies=copies,
     )
     if json:
         show_json({"file": str(output), "method": method, **written})
