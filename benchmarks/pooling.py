@@ -1,9 +1,10 @@
-"""How often intervals pooled over synthetic copies hold, for means, least squares and logit.
+"""How often intervals pooled over synthetic copies hold, by model, file and kind of release.
 
 The rows of a real file are the population, and the same fit on all of them is the truth. Each
-release is of a new sample with replacement. Sex, age (six groups), education (four levels) and
-income (above a limit or not) are randomised. A number is released unchanged: hours of work a week,
-or minutes to work.
+release is of a new sample with replacement. Sex, age (six groups), education (four levels), a yes
+or no (income above a limit, high blood pressure) and a group of three (marital status, ethnic
+origin) are randomised. A number is released unchanged: hours of work a week, minutes to work, or
+the logarithm of expenditure on health.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from pyarrow import csv, parquet
 
 import pramana as pm
 from benchmarks._measure import Result
+from pramana.analysis.category_models import CategoryModel
+from pramana.analysis.regression import CorrectedScores, solve_scores
 from pramana.experiments.insurance import YEARS_OF_SCHOOL
 
-SIZES = {"sex": 2, "age": 6, "education": 4, "income": 2}
+SIZES = {"sex": 2, "age": 6, "education": 4, "yes": 2, "group": 3}
 SCHEMA = pm.Schema(
     (
         *(
@@ -47,32 +50,58 @@ HEAD = (
 def adult(folder: Path) -> pa.Table:
     """The census of 1994."""
     table = csv.read_csv(folder / "adult_train.csv")
-    sex, income = np.array(table["sex"].to_pylist()), np.array(table["income"].to_pylist())
-    columns = {
-        "sex": np.char.strip(sex.astype(str)) == "Female",
-        "age": np.digitize(table["age"].to_numpy(), AGES),
-        "education": np.digitize(table["education-num"].to_numpy(), (9, 10, 13)),
-        "income": np.char.strip(income.astype(str)) == ">50K",
-        "number": table["hours-per-week"].to_numpy(),
-    }
-    return pa.table({name: values.astype(np.int64) for name, values in columns.items()})
+    sex, income, marital = (
+        np.char.strip(np.array(table[name].to_pylist()).astype(str))
+        for name in ("sex", "income", "marital-status")
+    )
+    return _table(
+        sex == "Female",
+        table["age"].to_numpy(),
+        np.digitize(table["education-num"].to_numpy(), (9, 10, 13)),
+        income == ">50K",
+        np.where(np.char.startswith(marital, "Married"), 0, 1 + (marital == "Never-married")),
+        table["hours-per-week"].to_numpy(),
+    )
 
 
 def acs(folder: Path) -> pa.Table:
     """The American Community Survey of 2018."""
     table = parquet.read_table(folder / "acs2018_income_sample.parquet")
     school = [YEARS_OF_SCHOOL.get(words, 0) for words in table["Education"].to_pylist()]
-    columns = {
-        "sex": np.array(table["Gender"].to_pylist()) == "Female",
-        "age": np.digitize(table["Age"].to_numpy(), AGES),
-        "education": np.digitize(school, SCHOOL),
-        "income": table["Income"].to_numpy() > 50_000,
-        "number": table["Travel time to work"].fill_null(0).to_numpy(),
-    }
-    return pa.table({name: values.astype(np.int64) for name, values in columns.items()})
+    marital = np.array(table["Marital Status"].to_pylist()).astype(str)
+    return _table(
+        np.array(table["Gender"].to_pylist()) == "Female",
+        table["Age"].to_numpy(),
+        np.digitize(school, SCHOOL),
+        table["Income"].to_numpy() > 50_000,
+        np.where(marital == "Married", 0, 1 + np.char.startswith(marital, "Never")),
+        table["Travel time to work"].fill_null(0).to_numpy(),
+    )
 
 
-FILES = {"adult": adult, "acs": acs}
+def meps(folder: Path) -> pa.Table:
+    """The Medical Expenditure Panel Survey of 2023; the group is ethnic origin."""
+    table = csv.read_csv(folder / "meps2023_adults.csv")
+    table = table.select(["SEX", "AGE23X", "EDUCYR", "HIBPDX", "RACETHX", "TOTEXP23"]).drop_null()
+    origin = np.array(table["RACETHX"].to_pylist())
+    return _table(
+        table["SEX"].to_numpy() == 2,
+        table["AGE23X"].to_numpy(),
+        np.digitize(table["EDUCYR"].to_numpy(), SCHOOL),
+        table["HIBPDX"].to_numpy() == 1,
+        np.where(origin == "Non-Hispanic White", 0, 1 + (origin == "Hispanic")),
+        np.log1p(table["TOTEXP23"].to_numpy()).round(2),
+    )
+
+
+def _table(sex, age, education, yes, group, number) -> pa.Table:
+    codes = {"sex": sex, "age": np.digitize(age, AGES), "education": education}
+    codes |= {"yes": yes, "group": group}
+    columns = {name: values.astype(np.int64) for name, values in codes.items()}
+    return pa.table({**columns, "number": number.astype(np.float64)})
+
+
+FILES = {"adult": adult, "acs": acs, "meps": meps}
 
 
 def _design(table: pa.Table, *names: str) -> np.ndarray:
@@ -81,8 +110,8 @@ def _design(table: pa.Table, *names: str) -> np.ndarray:
 
 
 def means(table: pa.Table):
-    """The means of income, education and age."""
-    x = _design(table, "income", "education", "age")[:, 1:]
+    """The means of the yes or no, of education and of age."""
+    x = _design(table, "yes", "education", "age")[:, 1:]
     return x.mean(axis=0), np.cov(x.T) / len(x)
 
 
@@ -96,8 +125,8 @@ def least_squares(table: pa.Table):
 
 
 def logit(table: pa.Table):
-    """Income by sex, age and education."""
-    x, y = _design(table, "sex", "age", "education"), np.asarray(table["income"], float)
+    """The yes or no by sex, age and education."""
+    x, y = _design(table, "sex", "age", "education"), np.asarray(table["yes"], float)
     beta = np.zeros(x.shape[1])
     for _ in range(25):
         mean = 1 / (1 + np.exp(-x @ beta))
@@ -106,12 +135,45 @@ def logit(table: pa.Table):
     return beta, np.linalg.inv(information)
 
 
-FITS = {"means": means, "least squares": least_squares, "logit": logit}
+def multinomial(table: pa.Table):
+    """The group by sex, age and education."""
+    return _category_model(table, "multinomial", "group", "sex", "age", "education")
+
+
+def ordered(table: pa.Table):
+    """Education by sex, age and the yes or no."""
+    return _category_model(table, "ordered", "education", "sex", "age", "yes")
+
+
+def _category_model(table: pa.Table, family: str, response: str, *names: str):
+    """Maximum likelihood, as statsmodels has it (tests/analysis/test_category_models.py)."""
+    rows = np.column_stack([_design(table, *names), np.asarray(table[response], dtype=np.float64)])
+    rows, counts = np.unique(rows, axis=0, return_counts=True)
+    model = CategoryModel(family, tuple(map(str, range(SIZES[response]))), ("Intercept", *names))
+    design, y = model.rows(rows[:, :-1], rows[:, -1].astype(np.int64))
+    nothing = dict.fromkeys(("wy", "wwy", "wwyy"), np.zeros(len(rows)))
+    scores = CorrectedScores(
+        family, design[:, None], y[:, None], np.arange(len(rows)), (),
+        **dict.fromkeys(("n", "w", "ww"), counts.astype(np.float64)), **nothing,
+    )  # fmt: skip
+    fit = solve_scores(scores, model.names, infer="population", z=1.96)
+    return fit.coefficients, fit.covariance
+
+
+FITS = {
+    "means": means,
+    "least squares": least_squares,
+    "logit": logit,
+    "multinomial": multinomial,
+    "ordered": ordered,
+}
 
 
 def plan_of(release: str, sample: pa.Table) -> pm.Plan:
-    """Whole records at a retention, or attribute sampling at an epsilon."""
+    """Whole records at a retention or for k, or attribute sampling at an epsilon."""
     kind, number = release.split("=")
+    if kind == "k":
+        return pm.design(SCHEMA, pm.PkAnonymity(k=float(number)), data=sample)
     if kind == "epsilon":
         target = pm.DifferentialPrivacy(epsilon=float(number))
         return pm.design(SCHEMA, target, data=sample, method="attribute-sampling")
@@ -126,12 +188,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder with the files")
     parser.add_argument("--file", choices=list(FILES), nargs="*", default=list(FILES))
-    parser.add_argument("--draws", type=int, default=60, help="releases of each kind")
+    parser.add_argument("--draws", type=int, default=100, help="releases of each kind")
     parser.add_argument("--records", type=int, default=3_000)
-    parser.add_argument("--copies", type=int, default=5)
-    parser.add_argument(
-        "--release", nargs="*", default=["retention=0.8", "retention=0.5", "epsilon=4"]
-    )
+    parser.add_argument("--copies", type=int, default=10)
+    parser.add_argument("--release", nargs="*", default=["retention=0.8", "k=2"])
 
 
 def run(options: argparse.Namespace) -> Result:
