@@ -429,6 +429,13 @@ def test_results_read_like_those_of_statsmodels():
     assert found.pvalues["age"] == found["age"]["p_value"]
     assert found.conf_int().loc["age"].tolist() == [found["age"]["low"], found["age"]["high"]]
     assert found.summary() is found
+    assert found.tvalues["age"] == pytest.approx(found["age"]["z"])
+    assert found.conf_int(alpha=0.1).equals(found.conf_int())
+    with pytest.raises(NotCovered, match=r"level 0\.9\."):
+        found.conf_int(0.05)
+    assert found.nobs == found.records
+    assert found.to_polars()["name"].to_list() == list(found.names)
+    assert "predictor" not in dir(found)
 
     table = TRUTH.to_pandas().iloc[:50]
     whole = found.predict(table)

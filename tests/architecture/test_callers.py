@@ -25,6 +25,7 @@ CALLED_BY_OTHERS = {
     "from_dense": "whoever has counts as an array",
     "get_feature_names_out": "scikit-learn",
     "match_risks": "tests compare the probability of each value with the exact one",
+    "nobs": "analysts",
     "persistent_id": "pickle",
     "persistent_load": "pickle",
     "pvalue": "analysts",
@@ -34,6 +35,7 @@ CALLED_BY_OTHERS = {
     "to_frame": "analysts",
     "to_wide": "analysts",
     "transfer_weights": "analysts",
+    "tvalues": "analysts",
     "unregister": "whoever registers",
 }
 """What nobody in the package calls, and who does."""

@@ -51,6 +51,11 @@ class PooledFit(Coefficients):
     level: float = 0.95
 
     @property
+    def confidence(self) -> float:
+        """The confidence level of the intervals."""
+        return self.level
+
+    @property
     def p_value(self) -> FloatArray:
         """Two-sided, of the hypothesis that the coefficient is 0."""
         from scipy.special import stdtr

@@ -65,6 +65,16 @@ class Coefficients(ABC):
     def high(self) -> FloatArray:
         """Upper ends of the intervals."""
 
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """One row a coefficient."""
+
+    def to_polars(self) -> Any:
+        """One row a coefficient, as a data frame of Polars."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
     @property
     def params(self) -> Any:
         """The coefficients as a pandas series."""
@@ -74,6 +84,12 @@ class Coefficients(ABC):
     def bse(self) -> Any:
         """The standard errors as a pandas series."""
         return self._series(self.se)
+
+    @property
+    def tvalues(self) -> Any:
+        """The coefficients in units of their standard errors as a pandas series."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.params / self.bse
 
     @property
     def pvalues(self) -> Any:
@@ -86,16 +102,30 @@ class Coefficients(ABC):
 
         return pd.DataFrame(self.covariance, index=list(self.names), columns=list(self.names))
 
-    def conf_int(self) -> Any:
+    @property
+    @abstractmethod
+    def confidence(self) -> float:
+        """The confidence level of the intervals."""
+
+    def conf_int(self, alpha: float | None = None) -> Any:
         """The ends of the intervals as a pandas data frame with columns 0 and 1."""
         import pandas as pd
 
+        if alpha is not None and abs(1 - alpha - self.confidence) > 1e-9:
+            raise NotCovered(
+                f"These intervals have the level {self.confidence:g}. Give regress or pool another "
+                "level=."
+            )
         return pd.DataFrame({0: self.low, 1: self.high}, index=list(self.names))
 
     def _series(self, values: FloatArray) -> Any:
         import pandas as pd
 
         return pd.Series(values, index=list(self.names))
+
+
+INTERNAL = frozenset({"basis", "from_zero", "like", "predictor", "question", "reach"})
+"""What completion leaves out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +171,19 @@ class Regression(Coefficients):
         default=None, repr=False
     )
     categories: tuple[str, ...] = ()
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - INTERNAL)
+
+    @property
+    def confidence(self) -> float:
+        """The confidence level of the intervals."""
+        return self.question.level
+
+    @property
+    def nobs(self) -> int:
+        """The number of records, as statsmodels names it."""
+        return self.records
 
     @property
     def z(self) -> FloatArray:
