@@ -51,7 +51,8 @@ def polars_copy(source: str, target: str) -> None:
 def schema():
     """The schema of the generated table."""
     from pramana.schema.domains import Categories
-    from pramana.schema.schema import Column, Role, Schema
+    from pramana.schema.roles import Role
+    from pramana.schema.schema import Column, Schema
 
     columns = [
         Column(f"key{at}", Role.KEY, Categories(tuple(f"value {at} {v}" for v in range(size))))

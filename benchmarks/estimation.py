@@ -23,8 +23,7 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Layout
 from pramana.analysis.means import estimate_means, estimate_totals
-from pramana.analysis.regularised_em import climb, fitted_truth
-from pramana.analysis.spectral import onto_simplex
+from pramana.analysis.regularised_em import climb, fitted_truth, onto_simplex
 from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
 from pramana.evaluation.utility import cramers_v
@@ -374,7 +373,8 @@ def retentions(shape, k: int, records: int) -> list[float]:
     """The retentions of the default design."""
     import pramana as pm
     from pramana.schema.domains import Categories
-    from pramana.schema.schema import Column, Role, Schema
+    from pramana.schema.roles import Role
+    from pramana.schema.schema import Column, Schema
 
     columns = [
         Column(f"c{place}", Role.KEY, Categories(tuple(range(size))), missing="refuse")

@@ -263,7 +263,8 @@ def _bases(place):
     """A release of every kind, small enough to be verified ten thousand times."""
     import pramana as pm
     from pramana.schema.domains import Bins, Categories
-    from pramana.schema.schema import Column, Impossible, Role, Schema
+    from pramana.schema.roles import Role
+    from pramana.schema.schema import Column, Impossible, Schema
 
     draw = np.random.default_rng(1)
     n = 240

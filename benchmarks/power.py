@@ -56,7 +56,7 @@ def _short(name: str) -> str:
 def tried(truth: pa.Table, way: str, seed: int, made=None) -> list[str]:
     """The names of the checks that fail for a release made in this way."""
     from pramana.io.opening import open_table
-    from pramana.verification.owner import against_truth
+    from pramana.verification.verify import against_truth
 
     certificate, drawn = made or released(truth, seed)
     table = WAYS[way](truth, drawn, np.random.default_rng(seed))

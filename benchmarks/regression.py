@@ -22,7 +22,8 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 SCHEMA = Schema(
     (

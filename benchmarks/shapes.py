@@ -115,7 +115,8 @@ def _generate(shape: Shape, share: float, path: Path) -> None:
     import duckdb
 
     from pramana.schema.domains import Categories
-    from pramana.schema.schema import Column, Role, Schema
+    from pramana.schema.roles import Role
+    from pramana.schema.schema import Column, Schema
 
     made = ", ".join(f"{what} AS {name}" for name, what in shape.columns.items())
     records = max(1000, round(share * shape.records))

@@ -74,7 +74,8 @@ if TYPE_CHECKING:
     from pramana.release.signing import make_keys
     from pramana.schema.domains import Bins, Categories, NumberGrid
     from pramana.schema.recoding import Noise, Recoding
-    from pramana.schema.schema import Column, Impossible, Replicates, Role, Schema
+    from pramana.schema.roles import Role
+    from pramana.schema.schema import Column, Impossible, Replicates, Schema
     from pramana.verification.checks import Verdict
 
 __all__ = ["AlteredRelease", "AttributeSampling", "Bins", "Budget", "Categories",
@@ -132,7 +133,8 @@ _SOURCES = {
     "release.signing": "make_keys",
     "schema.domains": "Bins Categories NumberGrid",
     "schema.recoding": "Noise Recoding",
-    "schema.schema": "Column Impossible Replicates Role Schema",
+    "schema.roles": "Role",
+    "schema.schema": "Column Impossible Replicates Schema",
     "verification.checks": "Verdict",
 }
 

@@ -15,7 +15,8 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.frequencies import Invariant
 from pramana.methods.optimal.method import Optimal
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 RECORDS = 2_100
 

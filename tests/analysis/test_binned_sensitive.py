@@ -19,7 +19,8 @@ from pramana.methods.frequencies import Invariant
 from pramana.methods.microaggregated import Resample
 from pramana.release.folder import read_certificate
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 EDGES = (0, 20_000, 50_000, 200_000)
 METHODS = [

@@ -16,7 +16,8 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.frequencies import Invariant
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.recoding import Recoding
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"cut", "pay"}

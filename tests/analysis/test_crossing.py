@@ -24,7 +24,8 @@ from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.microaggregated import Resample
 from pramana.release.kinds import KINDS as CERTIFIED
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.analysis.releases import DESIGNS, KINDS, RECORDS, SCHEMA, released, truth
 
 RELEASES = 25

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from pramana.analysis.channels import Channels, expected_truth
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Moments
-from pramana.analysis.regularised_em import climb, fit, fitted_truth
-from pramana.analysis.spectral import first_guess, onto_simplex, shrink_singular_values
+from pramana.analysis.regularised_em import (
+    climb,
+    first_guess,
+    fit,
+    fitted_truth,
+    onto_simplex,
+    shrink_singular_values,
+)
 from pramana.mechanisms.mechanism import Mechanism, Step, with_fixed
 from pramana.mechanisms.transition import Dense, UniformMixture
 from tests.analysis.worlds import (

@@ -10,7 +10,8 @@ from pramana.analysis.question import conditions_of
 from pramana.errors import InvalidNumber
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"kept", "pay"}

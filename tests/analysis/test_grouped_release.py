@@ -13,7 +13,8 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.microaggregated import Resample
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.release.people import SCHEMA, people
 
 PEOPLE = people(3000)

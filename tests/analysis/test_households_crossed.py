@@ -10,7 +10,8 @@ import pytest
 
 from pramana import api
 from pramana.errors import NotCovered, UnknownColumn
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.analysis.releases import DESIGNS, RECORDS, SCHEMA, truth
 from tests.analysis.test_crossing import QUESTIONS, REFUSED, ask, due
 

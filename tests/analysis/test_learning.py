@@ -21,7 +21,8 @@ from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, NotCovered
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.analysis.releases import released
 from tests.analysis.test_trees import people, release_of, schema_of
 

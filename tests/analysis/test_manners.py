@@ -9,7 +9,8 @@ from pramana import api
 from pramana.errors import NotCovered, UnknownCell
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 pd = pytest.importorskip("pandas")
 

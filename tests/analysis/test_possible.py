@@ -9,8 +9,7 @@ from pramana.analysis import association as possible
 from pramana.analysis import association as strength
 from pramana.analysis.association import mean_table, usual_below
 from pramana.analysis.channels import Channels
-from pramana.analysis.regularised_em import fitted_truth
-from pramana.analysis.spectral import ReleasedPair, first_guess
+from pramana.analysis.regularised_em import ReleasedPair, first_guess, fitted_truth
 from pramana.evaluation.utility import cramers_v
 from tests.analysis.worlds import layout_of, mixtures, released
 

@@ -19,7 +19,8 @@ from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.release.certificate import Certificate
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.release.people import people, plan
 
 

@@ -20,7 +20,8 @@ from pramana.errors import NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.methods.plan import Plan
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"r"}

@@ -23,7 +23,8 @@ from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechani
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.release.certificate import Certificate
-from pramana.schema.schema import REPORTED, Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import REPORTED, Column, Schema
 
 TRUTH = bench.people(6_000, np.random.default_rng(3))
 PAIRS = AttributeSampling(

@@ -14,7 +14,8 @@ from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.release.people import people, plan
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")

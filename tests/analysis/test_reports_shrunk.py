@@ -10,7 +10,8 @@ import pramana as pm
 from pramana.errors import NotCovered
 from pramana.evaluation.utility import cramers_v
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 N = 2_000
 SIZES = {"a": 6, "b": 5, "c": 4}

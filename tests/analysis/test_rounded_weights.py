@@ -10,7 +10,8 @@ from pramana import api
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.schema.domains import Categories
 from pramana.schema.recoding import Recoding
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.schema.weights import coarse_weight
 
 FILES, LEAST = 40, 0.92

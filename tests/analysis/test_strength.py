@@ -15,8 +15,7 @@ from pramana.analysis.association import (
 )
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.regularised_em import fitted_truth
-from pramana.analysis.spectral import first_guess
+from pramana.analysis.regularised_em import first_guess, fitted_truth
 from pramana.evaluation.utility import cramers_v
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture

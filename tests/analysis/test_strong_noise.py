@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.analysis import spectral
+from pramana.analysis import regularised_em
 from pramana.analysis.counts import DROWNED
 from pramana.analysis.latent_classes import LEAN
-from pramana.analysis.spectral import leaning, onto_simplex, usual_pair
+from pramana.analysis.regularised_em import leaning, onto_simplex, usual_pair
 
 RECORDS, SIZE = 400, 8
 VALUES = tuple(f"v{code}" for code in range(SIZE))
@@ -146,13 +146,13 @@ def test_leaning_takes_few_steps(monkeypatch):
     random = np.random.default_rng(6)
     seen, se = random.normal(10, 30, 40), random.uniform(1, 20, 40)
     asked = []
-    root = spectral._root
-    monkeypatch.setattr(spectral, "_root", lambda *own: asked.append(own[0]) or root(*own))
+    root = regularised_em._root
+    monkeypatch.setattr(regularised_em, "_root", lambda *own: asked.append(own[0]) or root(*own))
 
     found = leaning(seen, se, 100.0)
 
     assert len(asked) < 12
-    apart = 4 * spectral.LEAN * se**2
+    apart = 4 * regularised_em.LEAN * se**2
     low, high = seen.min() - 100, seen.max() + apart.sum() / 100
     for _ in range(80):
         middle = (low + high) / 2

@@ -12,11 +12,12 @@ from pramana import api
 from pramana.analysis.learning import Accuracy, learn_tree
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
-from pramana.experiments.learning_sets import make_applicants
+from pramana.experiments.tree_grid import make_applicants
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 AGE = Column("age", Role.KEY, Bins((20, 35, 50, 65, 80)), missing="refuse")
 TOWN = Column("town", Role.KEY, Categories(("n", "s", "w")), missing="category")

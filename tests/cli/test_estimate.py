@@ -16,7 +16,8 @@ from pramana import api
 from pramana.cli.app import main
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.schema.domains import Categories, Labels
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.release.people import SCHEMA, people, plan
 
 

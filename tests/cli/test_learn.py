@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana.cli.app import main
-from pramana.experiments.learning_sets import applicants, bin_schema, release_at
+from pramana.experiments.tree_grid import applicants, bin_schema, release_at
 
 
 def command(line: str, capsys) -> tuple[int, str, str]:

@@ -14,7 +14,8 @@ from pramana.cli.rendering import out
 from pramana.errors import PramanaError, harmless
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 CLEAR = "\x1b[2J\x1b[31m"
 BAD = {

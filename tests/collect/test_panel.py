@@ -22,8 +22,7 @@ from pramana.collect.server import read_answer
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
 from pramana.errors import InputError, InvalidSchema, NotCovered, PramanaError
-from pramana.guarantees.composition import compose
-from pramana.guarantees.disclosure import Disclosure
+from pramana.guarantees.composition import Disclosure, compose
 from pramana.release.certificate import Certificate, disclosed
 from pramana.risk.attacks.composition import compose_releases
 from tests.collect.conftest import PERSON, small_survey, survey_text

@@ -21,7 +21,8 @@ from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.randomiser import Randomiser
 from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 LEVEL = 1e-6
 """How often a sound engine with another seed would fail a statistical check. Seeds are fixed."""

@@ -29,7 +29,8 @@ from pramana.mechanisms.randomiser import Randomiser
 from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.domains import Categories
 from pramana.schema.opened_table import OpenedTable, placed
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 SEEDED = Keystream.from_seed(51)
 SCHEMA = Schema(

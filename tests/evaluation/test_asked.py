@@ -13,7 +13,8 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.protecting import trial_release
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 N = 600
 

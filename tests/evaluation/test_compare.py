@@ -20,7 +20,8 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.origins import DataChoices
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 
 @pytest.fixture(scope="module")

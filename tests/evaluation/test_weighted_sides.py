@@ -12,7 +12,8 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"pay", "w"}

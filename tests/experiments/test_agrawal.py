@@ -7,7 +7,7 @@ import pytest
 
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
-from pramana.experiments.learning_sets import ATTRIBUTES, FUNCTIONS, RANGES, make_applicants
+from pramana.experiments.tree_grid import ATTRIBUTES, FUNCTIONS, RANGES, make_applicants
 
 PLAIN = {name: np.array([low]) for name, (low, _) in RANGES.items()}
 

@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.experiments.learning_sets import applicants, bin_schema, domain_of, release_at
-from pramana.experiments.tree_grid import guide_of, original_accuracy, try_grid
+from pramana.experiments.tree_grid import (
+    applicants,
+    bin_schema,
+    domain_of,
+    guide_of,
+    original_accuracy,
+    release_at,
+    try_grid,
+)
 from pramana.schema.domains import Bins, Categories
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=200).map(np.array)

@@ -19,8 +19,7 @@ from scipy.stats import binom
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber, NotARelease
-from pramana.guarantees.composition import TiedReleases, compose, tied_groups
-from pramana.guarantees.disclosure import Disclosure, Outline
+from pramana.guarantees.composition import Disclosure, Outline, TiedReleases, compose, tied_groups
 from pramana.guarantees.shuffled_bound import BlanketLaw, delta_of
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step

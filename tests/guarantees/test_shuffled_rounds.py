@@ -12,8 +12,8 @@ from tests.guarantees.test_composition import excess, posterior, shuffled
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix
 from pramana.guarantees.claims import guarantee_from_json
+from pramana.guarantees.composition import Outline
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.disclosure import Outline
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, central_epsilon
 from pramana.mechanisms.mechanism import AttributeSet, ShuffledRounds, UniformMixture

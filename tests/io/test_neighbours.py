@@ -13,7 +13,8 @@ import pytest
 
 import pramana as pm
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 RECORDS = 200
 COLUMNS = {

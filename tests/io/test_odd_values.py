@@ -13,7 +13,8 @@ import pytest
 import pramana as pm
 from pramana.errors import InvalidTable
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {".x", "a.b", "moments", "times of day", "v"}

@@ -18,7 +18,8 @@ from pramana.errors import InvalidTable
 from pramana.io import csv
 from pramana.io.disk_buffer import DiskBuffer
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"x"}

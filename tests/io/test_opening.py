@@ -17,7 +17,8 @@ from pramana.io.opening import open_table, require_columns
 from pramana.io.output import write_table
 from pramana.schema.codec import encode
 from pramana.schema.domains import Categories, Labels
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 PEOPLE = pa.table(
     {

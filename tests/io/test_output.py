@@ -22,7 +22,8 @@ from pramana.errors import InvalidTable
 from pramana.io.output import OutputEncoder, write_table
 from pramana.methods.base import METHODS
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import REPORTED, Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import REPORTED, Column, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"note"}

@@ -17,7 +17,8 @@ from pramana.errors import InvalidTable
 from pramana.io.base import FORMATS
 from pramana.schema.domains import Categories
 from pramana.schema.opened_table import OpenedTable, placed
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 SCHEMA = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("x", Role.SENSITIVE)))
 TRUTH = {"sex": ["F", "M"] * 100, "x": list(range(200))}

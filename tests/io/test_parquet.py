@@ -19,7 +19,8 @@ from pramana.io.base import RecordStream, validated
 from pramana.io.opening import open_table
 from pramana.io.parquet import PARQUET
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 SCHEMA = Schema((Column("sex", Role.KEY, Categories(("F", "M"))), Column("x", Role.SENSITIVE)))
 

@@ -13,7 +13,8 @@ import pytest
 import pramana as pm
 from pramana.errors import PramanaError
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 RECORDS = 60
 DAYS = [datetime.datetime(2000, 1, day) for day in (1, 2, 3)]

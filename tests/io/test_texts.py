@@ -17,7 +17,8 @@ from pramana.io.base import FORMATS
 from pramana.io.opening import checked, open_own
 from pramana.io.output import write_table
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 AWKWARD = ("\\", '"', '""', "'", ",", ";", "\t", "|", "\n", "\r", "\r\n", "\x00", "\ufeff", "NA",
            "nan", "1", "01", "2.50", "1e5", " ", "-", "+1", "1,5", "\\N", "\u2028", "\x85", "\x0b",

@@ -15,7 +15,8 @@ from pramana.errors import InvalidTable
 from pramana.io.opening import open_table
 from pramana.schema.codec import encode
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 WIDTHS = {
     pa.int8(): (-(2**7), 2**7 - 1),

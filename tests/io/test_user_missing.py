@@ -18,7 +18,8 @@ from pramana.io.output import write_table
 from pramana.release.folder import read_certificate
 from pramana.schema.codec import decode, encode
 from pramana.schema.domains import Bins, Categories, Labels
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 VOTE = {1.0: "yes", 2.0: "no", 8.0: "refused", 9.0: "does not know"}
 REFUSED, UNKNOWN = 2147483622, 2147483623

@@ -14,7 +14,8 @@ from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.randomiser import Randomiser
 from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 KEYS = Keystream.from_seed(11)
 

@@ -13,7 +13,8 @@ from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.randomiser import Reporter, _looked_up, _Turns
 from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.domains import Categories
-from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import REPORTED, Column, Impossible, Schema
 
 KEYS = Keystream.from_seed(5)
 SCHEMA = Schema(

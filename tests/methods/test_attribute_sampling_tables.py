@@ -16,7 +16,8 @@ from pramana.base.text import tables_in
 from pramana.errors import Infeasible, InvalidSchema
 from pramana.methods.expected_error import ExpectedError
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.schema.schema_file import read_schema, write_schema
 
 TEXT = """tables = ["age*income", "age * sex * region"]

@@ -10,7 +10,7 @@ import pytest
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber
-from pramana.methods.attribute_sets import report_shares, reported_tables, whole_weights
+from pramana.methods.attribute_sampling import report_shares, reported_tables, whole_weights
 
 SIZES = {"a": 2, "b": 3, "c": 5, "d": 8, "e": 12}
 PAIRS = dict.fromkeys(itertools.combinations(SIZES, 2), 1.0)

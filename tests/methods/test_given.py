@@ -15,7 +15,8 @@ from pramana.mechanisms.transition import Dense
 from pramana.methods.context import DesignContext
 from pramana.methods.given import GivenMatrices, read_matrix
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 SEX = Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse")
 

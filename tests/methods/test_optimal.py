@@ -35,7 +35,8 @@ from pramana.methods.optimal.method import Optimal
 from pramana.methods.optimal.search import optimal_design, solve_sparse
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import CellRules, Counts
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 CELLS = tuple(itertools.product((0, 1), (0, 1), (0, 1), (0, 1), (0, 1, 2)))
 TRIPLES = list(itertools.combinations(range(5), 3))

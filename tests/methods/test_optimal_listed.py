@@ -27,7 +27,8 @@ from pramana.methods.optimal.publication import with_decoys
 from pramana.methods.optimal.search import optimal_design
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import CellRules, Counts
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 ALPHA = 0.2
 
@@ -146,7 +147,7 @@ def test_owner_checks_and_attacks_it_without_writing_it_out(release, monkeypatch
     monkeypatch.setattr("pramana.risk.attacks.scores.DENSE_LIMIT", 100)
     monkeypatch.setattr("pramana.guarantees.spontaneous_recognition.MOST_ENTRIES", 100**2)
     monkeypatch.setattr("pramana.verification.shuffle_test.MOST_CELLS", 100)
-    monkeypatch.setattr("pramana.verification.owner.MOST_CELLS", 50)
+    monkeypatch.setattr("pramana.verification.verify.MOST_CELLS", 50)
 
     verdict = pm.verify(folder, original=table_of(columns))
     assert verdict.valid, verdict

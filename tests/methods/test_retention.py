@@ -21,7 +21,8 @@ from pramana.methods.context import DesignContext
 from pramana.methods.expected_error import ErrorModel, step_domains
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 
 def schema_of(*sizes, **more):

@@ -26,7 +26,8 @@ from pramana.methods.optimal.method import LITTLE, Optimal
 from pramana.methods.optimal.publication import bytes_of_records, published_errors
 from pramana.release.folder import complete_folder
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 SIZES = (12, 9, 8, 7, 6, 5)
 FORMATS = ("csv", "parquet", "feather", "dta", "sav")

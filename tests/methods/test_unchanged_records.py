@@ -17,7 +17,8 @@ from pramana.methods.microaggregated import Permute, Resample
 from pramana.risk.unchanged import numbers_of
 from pramana.schema.domains import Categories
 from pramana.schema.recoding import Noise, Recoding
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 NAMES = ("a", "b", "c", "d")
 

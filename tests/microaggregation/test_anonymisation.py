@@ -27,7 +27,8 @@ from pramana.microaggregation.clustering import form_groups
 from pramana.microaggregation.groups import Key, shared_groups
 from pramana.microaggregation.rosenblatt import gaussian_donors
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 
 LEVEL = 1e-4
 NAN = float("nan")

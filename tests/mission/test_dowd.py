@@ -147,7 +147,7 @@ def test_an_attack_that_filters_noise_recovers_little(
 
 def test_the_guide_finds_bins_for_gamma_and_accuracy() -> None:
     """Least N that reaches the accuracy, then least gamma [Sec. 7]."""
-    from pramana.experiments.learning_sets import applicants
+    from pramana.experiments.tree_grid import applicants
 
     sets = [applicants(1, records=1_500, tests=500, seed=1)]
     trials = try_grid(sets, gammas=(5, 12), bins=(5, 10), seed=1)

@@ -11,7 +11,8 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.context import DesignContext
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 RECORDS = 4_000
 

@@ -25,7 +25,8 @@ from pramana.release.certificate import Certificate
 from pramana.release.documentation import LOADERS, _stata_text, explanations
 from pramana.release.folder import fingerprint, write_explanations
 from pramana.schema.domains import Bins, Categories, Labels
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.release.people import people, plan
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")

@@ -25,7 +25,8 @@ from pramana.release.certificate_fields import canonical
 from pramana.release.folder import fingerprint, write_explanations
 from pramana.release.signing import make_keys
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.verification import verify as verifying
 from pramana.verification.verify import verify_folder
 from tests.release.people import people, plan

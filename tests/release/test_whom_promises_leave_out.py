@@ -10,7 +10,8 @@ from pramana.guarantees.claims import Made
 from pramana.methods.microaggregated import Centroid, Permute
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.schema.schema import Column, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 
 PEOPLE = pa.table(
     {

@@ -16,7 +16,8 @@ from pramana import api
 from pramana.analysis.release import Release
 from pramana.schema.domains import Categories, Labels
 from pramana.schema.recoding import Recoding
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 MARK, LARGE = "CANARY", 987654321
 """Texts that are dropped with their column, and a number beyond the end of its own."""

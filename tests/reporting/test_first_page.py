@@ -23,7 +23,8 @@ from pramana.reporting.sections import (
     verdict_words,
 )
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.verification.checks import Check, Verdict
 from pramana.verification.whole_file import FileRisk, SubsetUniqueness
 

@@ -17,7 +17,8 @@ from pramana.methods.frequencies import Invariant
 from pramana.methods.microaggregated import Gaussian, Permute, Resample
 from pramana.release.folder import complete_folder, release_folder
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 RECORDS = 1_200
 JOBS, PLACES = tuple("abcdefghijkl"), tuple(f"z{i:02}" for i in range(30))

@@ -14,7 +14,8 @@ from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.io.opening import open_table
 from pramana.risk.table_audit import audit_table
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 DATA = os.environ.get("PRAMANA_DATA")
 needs_data = pytest.mark.skipif(DATA is None, reason="PRAMANA_DATA does not name the data folder")

@@ -24,7 +24,8 @@ from pramana.risk.unchanged import (
     unchanged_of,
 )
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 SCHEMA = Schema(
     (

@@ -22,7 +22,8 @@ from pramana.schema.codec import (
     released_type,
 )
 from pramana.schema.domains import Bins, Categories, label_text
-from pramana.schema.schema import Column, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 
 
 def key(domain, missing=None):

@@ -10,7 +10,7 @@ from tests.corpus.__main__ import proposed
 from tests.corpus.files import FILES, accepted
 from tests.corpus.scores import Score, scores
 
-from pramana.schema.schema import Role
+from pramana.schema.roles import Role
 
 NEVER_UNCHANGED = {Role.SENSITIVE, Role.PUBLIC, Role.WEIGHT}
 

@@ -20,7 +20,8 @@ from pramana.schema.describe import complete
 from pramana.schema.domains import Bins, Categories, Labels
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import Recoding
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 RNG = np.random.default_rng(3)
 N = 400

@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 
 from pramana.errors import PramanaError
+from pramana.schema.roles import TERMS
 from pramana.schema.schema import Schema
-from pramana.schema.schema_entries import COLUMN_ENTRIES, ROLES, SPELLINGS, TOP_ENTRIES, json_schema
+from pramana.schema.schema_entries import COLUMN_ENTRIES, SPELLINGS, TOP_ENTRIES, json_schema
 
 SEX = '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
 AGE = '[columns.age]\nrole = "key"\nbins = [0, 18, 65, 120]\n'
@@ -173,7 +174,7 @@ def test_what_is_wrong_at_the_top_by_its_shape_is_wrong_for_editors_too(entry):
 
 def test_every_word_for_a_role_is_right_for_editors():
     """In any case, and with the marks that other tools put between."""
-    for word in ROLES:
+    for word in TERMS:
         for spelled in (word, word.upper(), "_".join(word), f" {word}."):
             assert is_taken_by_editors(f"[columns.b]\nrole = {spelled!r}\n"), spelled
             assert is_taken_by_editors(f"{spelled!r} = ['sex']\n"), spelled

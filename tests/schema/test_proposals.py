@@ -16,7 +16,8 @@ from pramana.io.opening import open_table
 from pramana.schema.column_rules import ObservedColumn, propose_role
 from pramana.schema.describe import describe
 from pramana.schema.domains import Bins, Categories, Labels
-from pramana.schema.schema import CATEGORY_LIMIT, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import CATEGORY_LIMIT
 from pramana.schema.suggestions import propose_bins, propose_domain
 from pramana.schema.tally import tally
 

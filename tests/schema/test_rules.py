@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import CellRules, tied_columns
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 LABELS = {"a": (True, 1, "x"), "b": ("u", "v"), "c": ("1", "2", "3", "4")}
 """To Python the first two values are equal; to a schema they are two."""

@@ -8,11 +8,11 @@ import pytest
 
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn
 from pramana.schema.domains import Bins, Categories
+from pramana.schema.roles import Role
 from pramana.schema.schema import (
     CATEGORY_LIMIT,
     Column,
     Impossible,
-    Role,
     Schema,
     require_domains,
     require_keys,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pramana.errors import InvalidSchema
 from pramana.schema.domains import Bins, Categories, label_text
 from pramana.schema.origins import Provenance
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 
 EXAMPLE = """
 strata = ["region"]

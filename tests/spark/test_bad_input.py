@@ -15,7 +15,8 @@ from pramana.engine.spark.opening import open_spark
 from pramana.engine.spark.session import read_path, require_java, start_session
 from pramana.errors import InputError, InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from tests.release.people import SCHEMA, people, plan
 
 

@@ -18,7 +18,7 @@ from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.schema import Impossible
 from pramana.verification.checks import Check, Verdict
 from pramana.verification.fit_tests import fit_counts
-from pramana.verification.owner import against_truth
+from pramana.verification.verify import against_truth
 from tests.release.people import people, plan
 
 

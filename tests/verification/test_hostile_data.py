@@ -18,7 +18,8 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
 from pramana.release.folder import fingerprint, read_certificate, write_explanations
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.verification.verify import verify_folder
 
 RECORDS = 500

@@ -23,12 +23,13 @@ from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.randomiser import Randomiser, Reporter
 from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.verification import shuffle_test as order_of
 from pramana.verification.fit_tests import fit_counts
-from pramana.verification.owner import against_truth
 from pramana.verification.randomisation_test import Pair, Passage, _doubts, _gain, _stake, joined
 from pramana.verification.shuffle_test import Ordered, Orders, _bets
+from pramana.verification.verify import against_truth
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"town"}

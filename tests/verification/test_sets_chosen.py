@@ -14,7 +14,8 @@ from pramana.mechanisms.mechanism import AttributeSampler, ShuffledRounds
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.verification.checks import State
 from pramana.verification.consistency import consistency_checks
 from pramana.verification.record_checks import RecordScan

@@ -34,7 +34,7 @@ Small tables: the posterior mean over possible original tables. Counts cannot be
 excludes most of what strong noise could produce. Tables are drawn from the prior, from nearly
 independent ones to those with all but a few cells empty, each with the margins of the original.
 Each is weighted by the likelihood of the release and by the prior of its V. This needs drawn tables
-near the release: where few of them count, what ``spectral.py`` found is taken instead. The draws
+near the release: where few of them count, what the first guess found is taken instead. The draws
 come from a fixed keystream, so that an estimate depends on the release and on nothing else.
 """
 

@@ -38,7 +38,7 @@ from pramana.analysis.readings import SYNTHETIC_NOTE, BesideUnchanged
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
-from pramana.analysis.spectral import usual_pair
+from pramana.analysis.regularised_em import usual_pair
 from pramana.analysis.synthesis import (
     SYNTHESIS_METHODS,
     Companion,

@@ -33,7 +33,7 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.quantiles import Curve, quantiles_of
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords
-from pramana.analysis.spectral import leaning
+from pramana.analysis.regularised_em import leaning
 from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, half_a_record
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable

@@ -47,7 +47,6 @@ from pramana.base.rounding import require_choice, require_number
 from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, NotCovered, UnknownColumn
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.schema.domains import Label, label_text
-from pramana.schema.schema import Role
 from pramana.types import FloatArray, Form, IntArray, Learner, TableLike, Values
 
 try:
@@ -456,7 +455,7 @@ def _weight_classes(weight: FloatArray) -> tuple[IntArray, tuple[Label, ...]]:
 def _columns_without_weight(release: Release, target: str | None) -> list[str]:
     """The released columns but the weight; the target must be among them."""
     schema = release.certificate.true_schema
-    names = [column.name for column in schema.columns if column.role is not Role.WEIGHT]
+    names = [column.name for column in schema.columns if column.role.traits.analysed]
     if target is not None and target not in names:
         raise UnknownColumn(
             f"The target '{target}' is not in the release. It has: {', '.join(names)}.",

@@ -242,7 +242,7 @@ def _share(table: NumberTable, beyond: Condition) -> Estimate:
 def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatArray, FloatArray]:
     """What each label adds to a share beyond a number: at least and at most.
 
-    >>> from pramana.schema.schema import Role
+    >>> from pramana.schema.roles import Role
     >>> column = Column("pay", Role.KEY, NumberGrid((0, 10, 20)), missing="refuse")
     >>> [part.tolist() for part in beyond_scores(column, ">=", 10)]
     [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]

@@ -42,7 +42,7 @@ from pramana.base.text import counted, records_that
 from pramana.engine.base import open_truth
 from pramana.errors import InvalidTable, NotCovered, Notice, UnknownColumn
 from pramana.schema.domains import label_text
-from pramana.schema.schema import Role, Schema
+from pramana.schema.schema import Schema
 from pramana.types import FloatArray, IntArray, Learner, TableLike
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _decoded(table: pa.Table) -> pa.Table:
 def _names_in_all(releases: Iterable[Release], required: Sequence[str]) -> list[str]:
     """The columns that all releases have, weights left out."""
     schemas = [release.certificate.true_schema for release in releases]
-    names = [c.name for c in schemas[0].columns if c.role is not Role.WEIGHT]
+    names = [c.name for c in schemas[0].columns if c.role.traits.analysed]
     shared = [name for name in names if all(name in schema.names for schema in schemas)]
     for name in required:
         if name not in shared:

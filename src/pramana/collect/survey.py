@@ -48,7 +48,8 @@ from pramana.base.rounding import TOTAL, log_up
 from pramana.base.text import names_of_table, percent_down, percent_up, text_down, text_up
 from pramana.errors import InputError, InvalidSchema, OutsideDomain, PramanaError
 from pramana.schema.domains import Bins, Categories, Labels, NumberGrid, label_text
-from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import REPORTED, Column, Impossible, Schema
 from pramana.schema.schema_file import entry_of, read_toml
 
 if TYPE_CHECKING:

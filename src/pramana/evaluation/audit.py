@@ -61,9 +61,10 @@ from pramana.schema.households import households_of
 from pramana.schema.joint_cells import cell_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded
-from pramana.schema.schema import REPORTED, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, Form, IntArray, Say, TableLike
-from pramana.verification.owner import against_truth
+from pramana.verification.verify import against_truth
 from pramana.verification.whole_file import FileRisk, Publishable, verdict_of
 
 SEED = 20
@@ -376,7 +377,7 @@ def _attacked(
     if links is not None:
         measured += links.risks(bound=bound, keystream=keystream)
     if sensitive is None:
-        sensitive = [c.name for c in certificate.as_they_are if c.role is Role.SENSITIVE]
+        sensitive = [c.name for c in certificate.as_they_are if not c.role.traits.known]
     if sensitive:
         coded = ((name, *sensitive_codes(truth, name)) for name in sensitive)
         values = (
@@ -524,7 +525,7 @@ def audit(
             "Say by which columns a person could be recognised: --keys region,sex,age, or a schema."
         )
     if sensitive is None:  # the set that a record was asked for is nothing that a person has
-        hidden = [column.name for column in columns if column.role is Role.SENSITIVE]
+        hidden = [column.name for column in columns if not column.role.traits.known]
         sensitive = [name for name in hidden if reported is None or name != REPORTED]
     if weight is None and described is not None and described.weight is not None:
         weight = described.weight.name

@@ -69,9 +69,8 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.types import Progress, Say, TableLike
 from pramana.types import Words as RandomWords
 from pramana.verification.checks import Check, CheckKind, State, Verdict
-from pramana.verification.owner import LEVEL, against_truth, owner_counts
 from pramana.verification.randomisation_test import IMPOSSIBLE, PairedRecords, draws
-from pramana.verification.verify import verify_folder
+from pramana.verification.verify import LEVEL, against_truth, owner_counts, verify_folder
 from pramana.verification.whole_file import FileRisk
 
 UNKEPT: Final = "that these made the records only those that were kept can show (--mechanism)"

@@ -34,7 +34,8 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import merge_values
 from pramana.schema.recoding import Recoding
-from pramana.schema.schema import Column, Role, Schema, origin_named
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema, origin_named
 from pramana.schema.schema_file import entry_of, header_of, with_column_rewritten
 from pramana.schema.tally import tally
 from pramana.schema.weights import coarse_weight_of
@@ -411,8 +412,8 @@ def _designed(
 
 def with_column(schema: Schema, column: Column) -> Schema:
     """The schema with another column; rules and tables that speak of what is gone go too."""
-    bare = replace(column, recoding=Recoding()) if column.role is Role.IDENTIFIER else column
-    gone = column.role is Role.IDENTIFIER
+    bare = column if column.role.traits.released else replace(column, recoding=Recoding())
+    gone = not column.role.traits.released
     replicated = schema.replicates is not None and column.name in schema.replicates.columns
     return replace(
         schema.bare(),
@@ -479,7 +480,7 @@ def recoding_gains(
                 unique = standing.of(changed).unique
             except PramanaError:
                 continue
-            if column.role is Role.IDENTIFIER:
+            if not column.role.traits.released:
                 changed = replace(changed, origin=Provenance.TRIALS)
             gains.append(RecodingGain(what, key.name, entry, unique, changed))
     return sorted(gains, key=lambda gain: gain.unique)

@@ -41,7 +41,7 @@ from pramana.schema.codec import encode
 from pramana.schema.domains import Bins, label_text
 from pramana.schema.joint_cells import Counts, joint_groups
 from pramana.schema.opened_table import OpenedTable, is_number
-from pramana.schema.schema import Column, Role
+from pramana.schema.schema import Column
 from pramana.types import Codes, FloatArray, IntArray
 
 FEW_VALUES = 20
@@ -521,7 +521,7 @@ def association_losses(
     """Every key of ``codes``, before and after, with every unchanged column that is no weight."""
     certificate = release.certificate
     keys = [column for column in certificate.schema.randomised if column.name in codes]
-    others = [column for column in certificate.as_they_are if column.role is not Role.WEIGHT]
+    others = [column for column in certificate.as_they_are if column.role.traits.analysed]
     pairs = [(key, other) for other in others for key in keys][:MOST_TIES]
     values = {name: _unchanged_values(release, truth, c) for name, c in
               {other.name: other for _, other in pairs}.items()}  # fmt: skip

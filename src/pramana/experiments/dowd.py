@@ -29,19 +29,24 @@ from pramana.experiments.harness import (
     columns_of,
     scatter,
 )
-from pramana.experiments.learning_sets import (
+from pramana.experiments.tree_grid import (
+    WAYS,
     LearningSet,
+    Trial,
     applicants,
+    guide_of,
+    original_accuracy,
     pendigits,
     release_at,
     spambase,
+    try_grid,
 )
-from pramana.experiments.tree_grid import WAYS, Trial, guide_of, original_accuracy, try_grid
 from pramana.mechanisms.sampler import sample
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.choice import BINS, GAMMAS, GridPoint, Guide
 from pramana.schema.domains import Bins
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, Form
 
 TITLE = "Decision trees from randomly replaced data: gamma, the number of bins, and a guide"

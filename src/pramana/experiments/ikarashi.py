@@ -47,7 +47,8 @@ from pramana.methods.context import DesignContext
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.types import Values
 
 TITLE = "Cross tables rebuilt from Pk-anonymous microdata"

@@ -37,7 +37,8 @@ from pramana.release.folder import CERTIFICATE, read_certificate, require_free
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.joint_cells import Counts
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Impossible, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 from pramana.verification.checks import Verdict
 

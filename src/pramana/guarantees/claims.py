@@ -25,7 +25,7 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.schema.origins import DataChoices
-from pramana.schema.schema import Role, Schema
+from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
 
 GUARANTEES: Registry[type[Guarantee]] = Registry(
@@ -236,7 +236,7 @@ class Made:
             column.name
             for column in schema.released_as_is
             if column.name not in schema.known
-            and (column.name in responses or (by_values and column.role is Role.SENSITIVE))
+            and (column.name in responses or (by_values and not column.role.traits.known))
         )
         relaxed = options.get("relaxed_from")
         relaxed_from = relaxed if isinstance(relaxed, float) else None

@@ -19,8 +19,7 @@ from pathlib import Path
 from pramana.base.rounding import require_number
 from pramana.base.text import counted, text_down, text_up
 from pramana.errors import DoesNotHold, InputError, NotARelease, PramanaError, Unconfirmed
-from pramana.guarantees.composition import Together, compose
-from pramana.guarantees.disclosure import Disclosure
+from pramana.guarantees.composition import Disclosure, Together, compose
 from pramana.ledger.chain import Chain, beside, key_file, locked, readable_by_others
 from pramana.ledger.fingerprints import SAMPLED, ColumnPrint, TablePrints, table_prints
 from pramana.release.certificate import Certificate, disclosed

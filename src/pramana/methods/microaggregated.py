@@ -29,7 +29,7 @@ from pramana.release.kinds import NewKeys
 from pramana.schema.codec import comparable, decode, encode, present
 from pramana.schema.groups import group_sizes
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import Column, Role, Schema, require_keys
+from pramana.schema.schema import Column, Schema, require_keys
 from pramana.types import Entries, Form, IntArray
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Grouped(Method):
                 "values of a column."
             )
         asks = self.distinct > 1 or self.closeness < 1
-        if asks and not any(column.role is Role.SENSITIVE for column in schema.columns):
+        if asks and not any(not column.role.traits.known for column in schema.columns):
             raise InvalidSchema("distinct and closeness speak of sensitive columns: name one.")
 
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
@@ -299,7 +299,7 @@ class Grouped(Method):
                 t=self.closeness,
             )
             for column in schema.columns
-            if column.role is Role.SENSITIVE
+            if not column.role.traits.known
         )
 
     @classmethod

@@ -34,8 +34,13 @@ from pramana.mechanisms.mechanism import AttributeSet, ShuffledRounds, table_of_
 from pramana.mechanisms.randomiser import Randomiser
 from pramana.mechanisms.sampler import draw_rounds
 from pramana.mechanisms.transition import UniformMixture
-from pramana.methods.attribute_sampling import AttributeSampling, SetCells, require_sampled
-from pramana.methods.attribute_sets import NEARLY, Set
+from pramana.methods.attribute_sampling import (
+    NEARLY,
+    AttributeSampling,
+    Set,
+    SetCells,
+    require_sampled,
+)
 from pramana.methods.base import single_target
 from pramana.methods.context import (
     DesignContext,
@@ -50,15 +55,8 @@ from pramana.schema.codec import encode
 from pramana.schema.domains import Labels
 from pramana.schema.joint_cells import cell_codes, cell_numbers
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import (
-    COUNT,
-    REPORTED,
-    Column,
-    Role,
-    Schema,
-    require_domains,
-    require_keys,
-)
+from pramana.schema.roles import Role
+from pramana.schema.schema import COUNT, REPORTED, Column, Schema, require_domains, require_keys
 from pramana.types import FloatArray, IntArray
 
 EXPONENT = 2 / 3

@@ -25,7 +25,7 @@ from pramana.base.text import counted, listed, percent_up, text_up
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope
-from pramana.guarantees.disclosure import Disclosure
+from pramana.guarantees.composition import Disclosure
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.io.base import FORMATS
 from pramana.mechanisms.mechanism import Mechanism

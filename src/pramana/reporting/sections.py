@@ -40,7 +40,8 @@ from pramana.reporting.document import (
 from pramana.schema.codec import encode
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import Column, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 from pramana.types import FloatArray
 from pramana.verification.checks import State, Verdict
 from pramana.verification.whole_file import Colour, FileRisk, verdict_of
@@ -59,9 +60,8 @@ MOST_VALUES, MOST_POINTS = 12, 150
 LITTLE_USE = 0.2
 """A share that may be off by so much tells hardly anything."""
 
-ROLES = (
-    "Roles: by a key a person could be recognised; a public column may be known to outsiders, a "
-    "sensitive one is not; a weight says how many people a record stands for."
+ROLES = " ".join(
+    f"{role.capitalize()}: {role.traits.words}." for role in Role if role.traits.released
 )
 SEEDED = (
     "This release was made with a seed, for a test or a demonstration. Anyone who knows the seed "

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pramana.schema.schema import Role
+from pramana.schema.roles import Role
 from pramana.schema.tally import Tally, quantiles
 from pramana.types import FloatArray
 

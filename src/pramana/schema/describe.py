@@ -27,7 +27,8 @@ from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.role_proposals import Roles, propose_roles
-from pramana.schema.schema import Column, Missing, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Missing, Schema
 from pramana.schema.schema_file import comment_of, write_schema
 from pramana.schema.suggestions import (
     Contribution,

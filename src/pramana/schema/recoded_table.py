@@ -24,7 +24,8 @@ from pramana.schema.codec import EXACT, NOT_A_NUMBER, alike, find_labels, flat
 from pramana.schema.domains import Categories, Label, label_text
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.recoding import Recoding
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 ISO: Final = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9:.]+Z?)?$"
 LOOSELY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
@@ -371,7 +372,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:
     """The column with these values as one; a value that was merged before brings all its own.
 
-    >>> from pramana.schema.schema import Role
+    >>> from pramana.schema.roles import Role
     >>> way = Column("way", Role.KEY, Categories(("bus", "car", "tram")))
     >>> merged = merge_values(way, ["bus", "tram"], "public")
     >>> merged.labels, merged.recoding.merged

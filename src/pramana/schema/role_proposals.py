@@ -32,7 +32,8 @@ from pramana.schema.column_rules import (
 from pramana.schema.households import columns_of_households
 from pramana.schema.joint_cells import joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import Column, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray
 

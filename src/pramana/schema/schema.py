@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
@@ -22,6 +21,7 @@ from pramana.errors import InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.schema.domains import Bins, Categories, Domain, Label, NumberGrid, find_label
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, Recoding
+from pramana.schema.roles import Role
 from pramana.types import Form
 
 REPORTED: Final = "reported"
@@ -42,16 +42,6 @@ MISSING: Final[tuple[Missing, ...]] = ("category", "keep", "refuse")
 Replication: TypeAlias = Literal["brr", "fay", "jackknife", "bootstrap", "sdr"]
 """Balanced half-samples, Fay's form of them, jackknife, bootstrap, successive differences (ACS)."""
 REPLICATIONS: Final[tuple[Replication, ...]] = get_args(Replication)
-
-
-class Role(StrEnum):
-    """What a column means to an adversary."""
-
-    KEY = "key"
-    SENSITIVE = "sensitive"
-    WEIGHT = "weight"
-    PUBLIC = "public"
-    IDENTIFIER = "identifier"
 
 
 @dataclass(frozen=True)
@@ -120,7 +110,7 @@ class Column:
 
     def _check_treatment(self) -> None:
         """Refuse a role with which the column cannot be treated as stated."""
-        if self.randomise and self.role in (Role.IDENTIFIER, Role.WEIGHT):
+        if self.randomise and not self.role.traits.randomisable:
             raise self._wrong(
                 "randomise",
                 f"{{}} has role {self.role} and so cannot be randomised: identifiers are dropped, "
@@ -132,7 +122,7 @@ class Column:
                 "{} has a grid and so must be randomised: give it role key or sensitive, without "
                 "randomise = false.",
             )
-        if self.recoding and self.role is Role.IDENTIFIER:
+        if self.recoding and not self.role.traits.released:
             entry = next(iter(self.recoding.to_dict()))
             raise self._wrong(entry, "{} is an identifier and dropped: do not recode it.")
         number = self.role is Role.SENSITIVE and not self.randomised and self.domain is None
@@ -181,7 +171,7 @@ class Column:
     @cached_property
     def randomised(self) -> bool:
         """Whether the column goes through a matrix; a number that is rounded by chance must."""
-        usual = self.role is Role.KEY or (self.gridded and self.role is Role.SENSITIVE)
+        usual = self.role.traits.randomised or (self.gridded and self.role is Role.SENSITIVE)
         return usual if self.randomise is None else self.randomise
 
     @property
@@ -199,7 +189,7 @@ class Column:
     def listed(self) -> bool:
         """Whether it is released unchanged and its domain lists codes for missing."""
         kept = not self.randomised and isinstance(self.domain, Categories)
-        released = self.role not in (Role.IDENTIFIER, Role.WEIGHT)
+        released = self.role.traits.released and self.role.traits.analysed
         return kept and released and bool(self.codes_for_missing)
 
     @property
@@ -486,14 +476,14 @@ class Schema(Shown):
                 text = f"tables must name each column of a table once, got '{as_table(table)}'."
                 raise InvalidSchema(text, entry="tables")
             for name in table:
-                if self._by_name[name].role is Role.IDENTIFIER:
+                if not self._by_name[name].role.traits.released:
                     text = f"tables must name columns that are released, and '{name}' is dropped."
                     raise InvalidSchema(text, column=name, entry="tables")
 
     def _check_household_and_strata(self) -> None:
         if self.household is not None:
             role = self._by_name[self.household].role
-            if role is not Role.IDENTIFIER:
+            if role.traits.released:
                 raise InvalidSchema(
                     f"household '{self.household}' must have role identifier, got {role}: if "
                     "released, it would keep the records of a household linked.",
@@ -502,7 +492,7 @@ class Schema(Shown):
                 )
         for name in self.strata:
             column = self._by_name[name]
-            if column.randomised or column.role is Role.IDENTIFIER:
+            if column.randomised or not column.role.traits.released:
                 raise InvalidSchema(
                     f"Stratum '{name}' must be released unchanged. "
                     "Give it role public, or set randomise = false.",
@@ -569,7 +559,7 @@ class Schema(Shown):
         return tuple(
             column
             for column in self.columns
-            if not column.randomised and column.role is not Role.IDENTIFIER
+            if not column.randomised and column.role.traits.released
         )
 
     @cached_property
@@ -598,7 +588,7 @@ class Schema(Shown):
         return tuple(
             column.name
             for column in self.released_as_is
-            if column.role is not Role.SENSITIVE or column.name in self.strata
+            if column.role.traits.known or column.name in self.strata
         )
 
     @cached_property
@@ -610,7 +600,7 @@ class Schema(Shown):
     @cached_property
     def released(self) -> tuple[Column, ...]:
         """The columns of the release, in order: all but the identifiers."""
-        return tuple(column for column in self.columns if column.role is not Role.IDENTIFIER)
+        return tuple(column for column in self.columns if column.role.traits.released)
 
     @cached_property
     def weight(self) -> Column | None:

@@ -21,6 +21,7 @@ from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
 from pramana.schema.domains import RELEASES, Bins, Categories, Domain, Label, NumberGrid
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import DATES, DIRECTIVES, DISTRIBUTIONS, Noise, Recoding
+from pramana.schema.roles import TERMS, Role
 from pramana.schema.schema import (
     MISSING,
     REPLICATIONS,
@@ -28,7 +29,6 @@ from pramana.schema.schema import (
     Dataset,
     Impossible,
     Replicates,
-    Role,
     origin_named,
 )
 from pramana.types import Entries, Form
@@ -49,19 +49,6 @@ def _words(words: Iterable[str]) -> str:
     return f"^{gap}({'|'.join(spelled)}){gap}$"
 
 
-# Terms of other tools, compared without case, underscores and hyphens.
-SYNONYMS: Final = {
-    Role.KEY: """key keys keyvar keyvars keyvariable keyvariables quasi quasiident quasiidents
-        quasiidentifier quasiidentifiers quasiidentifying quasiidentifyingattribute qi qid qis
-        pramvar pramvars categoricalkey""",
-    Role.SENSITIVE: """sensitive sens sensatt sensatts sensitiveatt sensitiveattribute
-        sensitiveattributes sensitivevar sensitivevars sensiblevar confidential""",
-    Role.WEIGHT: "weight weights weightvar samplingweight sampleweight surveyweight",
-    Role.PUBLIC: "public plain insensitive insensitiveattribute nonsensitive other unchanged",
-    Role.IDENTIFIER: """identifier identifiers ident idents identifying identifyingattribute
-        directidentifier directidentifiers direct excludevars""",
-}
-ROLES: Final = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA: Final = ("strata", "stratavar", "stratavars", "stratum")
 SPELLINGS: Final = {"randomize": "randomise", "levels": "categories", "values": "categories",
                     "edges": "bins", "breaks": "bins"}  # fmt: skip
@@ -129,7 +116,7 @@ class HierarchyEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 COLUMN_ENTRIES: Final[dict[str, Entry]] = {
-    "role": (Annotated[str, _json(pattern=_words(ROLES))], "what the column means to an intruder"),
+    "role": (Annotated[str, _json(pattern=_words(TERMS))], "what the column means to an intruder"),
     "categories": (Annotated[list[Possible], SOME] | Possible, "the values that can occur"),
     "ordered": (bool, "true or false: whether the order of the categories means something"),
     "bins": (Rising, "a list of numbers: edges at which a number is cut, rising"),
@@ -231,7 +218,7 @@ def json_schema() -> Form:
         "title": "pramana schema file",
         "type": "object",
         "properties": {"columns": columns, **described(TOP_ENTRIES)},
-        "patternProperties": {_words((*ROLES, *STRATA)): msgspec.json.schema(Names)},
+        "patternProperties": {_words((*TERMS, *STRATA)): msgspec.json.schema(Names)},
         "additionalProperties": False,
         "$defs": structs,
     }
@@ -310,7 +297,7 @@ def read_column(
             check_entry(entry, value, COLUMN_ENTRIES, name)
         entries[entry] = value
     own_role = _role(name, entries.get("role"), role)
-    if (listed := list(codes)) and own_role is not Role.IDENTIFIER:
+    if (listed := list(codes)) and own_role.traits.released:
         entries.setdefault("missing_codes", listed)
     try:
         domain, recoding = _domain(name, entries), _recoding(entries)
@@ -354,7 +341,7 @@ def _role(name: str, word: object, listed: Role | None) -> Role:
         raise InvalidSchema(f"Column '{name}' must have a role: {', '.join(Role)}.", column=name)
     role = listed
     if word is not None:
-        role = ROLES.get(plain_term(word)) if isinstance(word, str) else None
+        role = TERMS.get(plain_term(word)) if isinstance(word, str) else None
     if role is None:
         near = difflib.get_close_matches(str(word).lower(), list(Role), n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""

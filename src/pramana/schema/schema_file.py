@@ -21,10 +21,10 @@ from pramana.base.text import as_table, names_of_table
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.schema.domains import require
 from pramana.schema.origins import Provenance
-from pramana.schema.schema import Column, Dataset, Role, Schema
+from pramana.schema.roles import TERMS, Role
+from pramana.schema.schema import Column, Dataset, Schema
 from pramana.schema.schema_entries import (
     COLUMN_ENTRIES,
-    ROLES,
     STRATA,
     TOP_ENTRIES,
     Names,
@@ -88,10 +88,10 @@ def read_schema(text: str, *, folder: Path = Path()) -> Schema:
     for word, value in raw.items():
         term = plain_term(word)
         entry = "strata" if term in STRATA else word
-        if entry in TOP_ENTRIES and term not in ROLES:
+        if entry in TOP_ENTRIES and term not in TERMS:
             check_entry(entry, value, TOP_ENTRIES)
             top[entry] = value
-        elif (role := ROLES.get(term)) is not None:
+        elif (role := TERMS.get(term)) is not None:
             check_entry(word, value, {word: (Names, "a list of column names")})
             _add_roles(roles, word, role, as_list(value))
         else:

@@ -25,7 +25,8 @@ from pramana.schema.joint_cells import joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.recoded_table import COMPACT, are_compact_dates, decimals, formats_of, is_iso
 from pramana.schema.recoding import NOTHING, Recoding
-from pramana.schema.schema import CATEGORY_LIMIT, Column, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import CATEGORY_LIMIT, Column
 from pramana.schema.schema_file import entry_of
 from pramana.schema.tally import Tally, quantiles, round_step, tidy
 from pramana.types import FloatArray, Form, IntArray
@@ -170,7 +171,7 @@ def suggested_entries(
     if column.gridded:
         return
     codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
-    if codes and column.role is not Role.IDENTIFIER:
+    if codes and column.role.traits.released:
         yield entry_of("missing_codes", codes), "to take them as missing"
     formats = date_formats(seen) if column.recoding.date is None else ()
     if len(formats) > 1:
@@ -298,7 +299,7 @@ def structurally_missing(
     partly = [
         column
         for column in columns
-        if column.role is not Role.IDENTIFIER
+        if column.role.traits.released
         and 0 < tallies[column.name].missing < table.rows
         and column.name not in table.labels.missing
     ]

@@ -16,7 +16,7 @@ from pramana.schema.codec import EXACT, comparable, flat, positions
 from pramana.schema.domains import Bins, Label, label_text
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, IntArray
 
 ValueKind: TypeAlias = Literal["integer", "number", "text", "truth", "date", "none"]
@@ -288,7 +288,7 @@ def shapes_of(table: OpenedTable, schema: Schema, names: Sequence[str] = ()) -> 
 
 def _shape(column: Column, seen: Tally, labels: Mapping[Label, str]) -> Shape:
     number = seen.kind in ("integer", "number")
-    if column.role is Role.IDENTIFIER:
+    if not column.role.traits.released:
         return Shape(column.name, (), other=int(seen.numbers.sum()), missing=seen.missing)
     if column.domain is None and number and seen.distinct > MOST_BARS:
         return _histogram(column.name, seen)

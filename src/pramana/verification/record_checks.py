@@ -40,7 +40,7 @@ from pramana.schema.domains import label_key
 from pramana.schema.groups import MOST_ATTACHED, GroupSizes, codes_of, distance_of_groups, in_bins
 from pramana.schema.joint_cells import CellRules, Counter, cell_counts, joint_groups, tied_columns
 from pramana.schema.opened_table import BATCH, OpenedTable, Part, is_number
-from pramana.schema.schema import COUNT, REPORTED, Column, Role
+from pramana.schema.schema import COUNT, REPORTED, Column
 from pramana.types import BoolArray, FloatArray, IntArray, Positions, Progress
 from pramana.verification.checks import Check, CheckKind
 
@@ -176,12 +176,12 @@ class RecordScan:
         distinct, closeness = options.get("distinct", 1), options.get("closeness", 1.0)
         self.distinct = distinct if type(distinct) is int else 1
         self.closeness = closeness if type(closeness) in (int, float) else 1.0
-        sensitive = [column for column in schema.columns if column.role is Role.SENSITIVE]
+        sensitive = [column for column in schema.columns if not column.role.traits.known]
         self.values = {c.name: set[object]() for c in sensitive if self.distinct > 1}
         original = [
             column.name
             for column in certificate.true_schema.columns
-            if column.role is Role.SENSITIVE and not column.noisy and not column.drawn
+            if not column.role.traits.known and not column.noisy and not column.drawn
         ]
         diverse = centre and (self.distinct > 1 or self.closeness < 1)
         self.diversity = {name: GroupSizes([*keys, name]) for name in original if diverse}

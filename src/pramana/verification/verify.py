@@ -1,25 +1,41 @@
-"""Verification of a release from its folder alone.
+"""Verification of a release: from its folder alone, and by its owner against the original data.
 
 ``verify_folder`` lists the checks in their order. Anyone can recompute the fingerprints, the
 signature, the consistency of the certificate, the number of records, domains, the anonymity set,
 and every guarantee that follows from the published matrices. What only the owner can compute is
 reported as asserted.
+
+The owner tests whether the released records fit the original ones and the matrices. Records are
+shuffled, so that no transition of a single record need be seen. What can be seen is the
+released table of a step: a sum of independent draws, one for each original record, with mean t P
+and covariance diag(t P) - P' diag(t) P. The squared distance to the mean in units of that
+covariance is chi-square distributed. A value in its far tail says that the release was made
+otherwise; one that is too small says that it was not drawn at all: where all values are equally
+frequent, records that were never randomised lie on the mean itself. Steps are tested one by one,
+two by two, all together, and within groups of each column that is released unchanged.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pramana.base.text import listed
+from pramana.base.text import listed, text_up
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
+from pramana.guarantees.claims import recomputed
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.documentation import explanations
 from pramana.release.folder import (
@@ -32,13 +48,240 @@ from pramana.release.folder import (
     read_certificate,
     stamps_of,
 )
-from pramana.schema.opened_table import FileStamp, require_unchanged
+from pramana.schema.codec import comparable, encode, encode_released
+from pramana.schema.domains import Categories
+from pramana.schema.joint_cells import Counts, cell_numbers, counts_with_kept
+from pramana.schema.opened_table import FileStamp, OpenedTable, require_unchanged
 from pramana.schema.origins import DataChoices
-from pramana.types import Progress
-from pramana.verification.checks import Check, CheckKind, Verdict
+from pramana.schema.schema import Column, Schema
+from pramana.types import FloatArray, Progress
+from pramana.verification.checks import Check, CheckKind, State, Verdict
 from pramana.verification.consistency import consistency_checks
+from pramana.verification.fit_tests import (
+    ChiSquareFit,
+    drawn_inside_bins,
+    fit_counts,
+    numbers_against_truth,
+    reports_against_truth,
+    with_noise_check,
+)
+from pramana.verification.randomisation_test import Pair, PairedRecords, draws
 from pramana.verification.record_checks import copy_checks, record_checks
+from pramana.verification.shuffle_test import order_check
 from pramana.verification.whole_file import file_risk, verdict_of
+
+LEVEL = 1e-6
+"""How often a sound release is called unsound, over all tests of a verification together."""
+
+MOST_GROUPS = 20
+"""The most groups into which a column released unchanged divides the records."""
+
+MOST_CELLS = 2_000
+"""Larger tables are not tested: their covariance would not fit in memory."""
+
+
+def against_truth(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable
+) -> Iterator[Check]:
+    """Checks that need the original table."""
+    same = original.rows == certificate.records
+    detail = f"the original has {original.rows:,} records, the release {certificate.records:,}"
+    yield Check.decided("original records", same, detail)
+    there = (*certificate.schema.randomised, *certificate.as_they_are)
+    lacking = [column.name for column in there if column.name not in original.schema.names]
+    if lacking:
+        yield Check.decided("original columns", False, f"the original lacks {', '.join(lacking)}")
+    if not same or lacking:
+        return
+    if certificate.nature.counted:
+        detail = (
+            "counts of rounds are of no single records: they are not compared with the original"
+        )
+        yield Check.asserted("draws against the original", detail)
+        return
+    records = PairedRecords(certificate, released, original)
+    yield from _unchanged_columns(records)
+    try:
+        for check in _statistical_tests(records):
+            test = check.state is not State.ASSERTED and check.kind is CheckKind.INTEGRITY
+            yield replace(check, kind=CheckKind.STATISTICAL_TEST) if test else check
+        mechanism = certificate.mechanism
+        if mechanism is not None and not isinstance(mechanism, AttributeSampler):
+            yield from _owner_claims(certificate, original)
+    except PramanaError as error:
+        yield Check.decided("original values", False, str(error))
+
+
+def _unchanged_columns(records: PairedRecords) -> Iterator[Check]:
+    """Columns released unchanged hold the same values, binned ones the same bins."""
+    released, original = records.released, records.original
+    for column in records.certificate.as_they_are:
+        if column.binned:
+            name = f"{column.name} in its bins"
+            try:
+                after = encode_released(column, released.to_arrow([column.name]).column(0))
+                before = encode(column, original.to_arrow([column.name]).column(0))
+            except PramanaError as error:
+                yield Check.decided(name, False, str(error), CheckKind.UNCHANGED)
+                continue
+            size = len(column.labels)
+            counts = [np.bincount(codes, minlength=size) for codes in (after, before)]
+            same = np.array_equal(counts[0], counts[1])
+            detail = f"{'the same' if same else 'other'} bins as in the original"
+            yield Check.decided(name, same, detail, CheckKind.UNCHANGED)
+        elif not column.noisy:
+            same = records.values(column.name).as_often or _same(released, original, column.name)
+            detail = f"{'the same' if same else 'other'} values as in the original"
+            yield Check.decided(f"{column.name} as it is", same, detail, CheckKind.UNCHANGED)
+
+
+def _same(released: OpenedTable, original: OpenedTable, name: str) -> bool:
+    """The same values, whatever the form they have: numbers may be texts in one of the tables."""
+    texts = [
+        comparable(table.to_arrow([name]).column(0)).combine_chunks().cast(pa.string())
+        for table in (released, original)
+    ]
+    after, before = (column.take(pc.array_sort_indices(column)) for column in texts)
+    return bool(after.equals(before))
+
+
+def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
+    """Noise, numbers drawn inside bins, order, and transitions; false alarms sum to ``LEVEL``."""
+    certificate, released, original = records.certificate, records.released, records.original
+    noisy = [column for column in certificate.as_they_are if column.noisy]
+    drawn = [column for column in certificate.schema.released if column.drawn and column.coded]
+    level = LEVEL / 6 / max(len(noisy) + len(drawn), 1)
+    for column in noisy:
+        yield with_noise_check(column, released, original, level=level)
+    for column in drawn:
+        yield drawn_inside_bins(column, released, original, level=level)
+    yield order_check(records, level=LEVEL / 6)
+    mechanism = certificate.mechanism
+    if mechanism is None:
+        return
+    yield from draws(mechanism, records, level=LEVEL / 6)
+    if isinstance(mechanism, AttributeSampler):
+        yield from reports_against_truth(certificate, released, original, level=LEVEL / 2)
+    else:
+        yield from _transitions(mechanism, records)
+        yield from numbers_against_truth(certificate, released, original, level=LEVEL / 6)
+
+
+def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check]:
+    """Released tables against original ones, each at its part of the level."""
+    fits = dict(_fits(mechanism, records))
+    for name, fit in fits.items():
+        good = fit.chance >= LEVEL / 2 / len(fits)
+        if good and fit.chance_unchanged >= LEVEL / 2 / len(fits):
+            detail = "cannot tell here: the original records would fit the matrices as well"
+            yield Check.asserted(f"transitions of {name}", detail)
+            continue
+        why = "fits" if good else "does not fit"
+        if not good and fit.too_close < fit.p_value:
+            why = "is too close to the original for"
+        yield Check.decided(
+            f"transitions of {name}",
+            good,
+            f"chi-square {fit.far:.1f} on {fit.degrees} degrees of freedom, "
+            f"p = {fit.chance:.2g} ({why} the matrices; a valid release fails one of these "
+            f"tests once in {2 / LEVEL:,.0f}; {_power(fit, LEVEL / 2 / len(fits))})",
+        )
+
+
+def _fits(mechanism: Mechanism, records: PairedRecords) -> Iterator[tuple[str, ChiSquareFit]]:
+    """Steps alone, by twos and all at once, then each within groups of the unchanged columns."""
+    steps = [step for step in mechanism.steps if step.matrix is not None]
+    cells = {step.columns: records.cells(step) for step in steps}
+    groups = [group for size in (1, 2) for group in itertools.combinations(steps, size)]
+    largest: list[Step] = []
+    for step in sorted(steps, key=lambda step: len(step.labels)):
+        if _cells_of([*largest, step]) <= MOST_CELLS:
+            largest.append(step)
+    if len(largest) > 2:
+        groups.append(tuple(largest))
+    for group in groups:
+        pairs = [pair for step in group if (pair := cells[step.columns]) is not None]
+        if len(pairs) < len(group) or _cells_of(group) > MOST_CELLS:
+            continue
+        values: FloatArray = np.ones((1, 1))
+        for step in group:
+            values = np.asarray(np.kron(values, step.matrices[0].values), dtype=np.float64)
+        name = " x ".join(name for step in group for name in step.columns)
+        yield name, fit_counts(values, *_product(pairs).numbers)
+    for step in steps:
+        pair = cells[step.columns]
+        if pair is None or pair.size > MOST_CELLS // 4:
+            continue
+        for name, unchanged in records.kept.items():
+            inside = _product([unchanged.in_groups(MOST_GROUPS), pair])
+            before, after = (counts.reshape(-1, pair.size) for counts in inside.numbers)
+            fits = [
+                fit_counts(step.matrices[0].values, *counts)
+                for counts in zip(before, after, strict=True)
+                if counts[0].sum()
+            ]
+            yield f"{' x '.join(step.columns)} by {name}", sum(fits[1:], start=fits[0])
+
+
+def _cells_of(steps: Sequence[Step]) -> int:
+    return math.prod(len(step.labels) for step in steps)
+
+
+def _product(pairs: Sequence[Pair]) -> Pair:
+    """All cells of several pairs, whether they occur or not."""
+    sizes = [pair.size for pair in pairs]
+    before = cell_numbers([pair.before for pair in pairs], sizes)
+    after = cell_numbers([pair.after for pair in pairs], sizes)
+    return Pair(before, after, math.prod(sizes))
+
+
+def _power(fit: ChiSquareFit, level: float) -> str:
+    """What the test detects: the shift of a share, in units of its own noise."""
+    from scipy.special import chdtr, chdtri, ndtri
+
+    if not fit.degrees:
+        return "it cannot see anything"
+    far = max(chdtri(fit.degrees, level) - fit.degrees, 0.0)
+    large = fit.step * far / 6
+    shift = float(large + np.sqrt(large**2 + far)) - ndtri(1e-3)
+    close = "it finds records that were not drawn at all"
+    if chdtr(fit.degrees, fit.grain) * 2 >= level:
+        close = "records that were not drawn may pass it"
+    return f"it finds tables {text_up(shift, 2)} times their noise away; {close}"
+
+
+def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
+    """Guarantees that rest on the original counts, computed again from them."""
+    assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
+    stated = [c.attained for c in certificate.claims if only_the_owner(type(c.attained))]
+    if not stated:
+        return
+    counts = owner_counts(certificate.schema, certificate.mechanism, original)
+    computed = recomputed(replace(certificate.evidence, counts=counts), stated)
+    for guarantee in stated:
+        again = computed.get(guarantee.name)
+        good = again is not None and bool(again.implies(guarantee))
+        words = "recomputed from the original" if good else f"the original gives only {again}"
+        yield Check.decided(guarantee.name, good, words, CheckKind.GUARANTEE)
+
+
+def owner_counts(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:
+    """The original counts of randomised columns, strata and columns that may be known."""
+    strata = [_with_labels(schema.column(name), mechanism) for name in mechanism.strata]
+    kept = [name for name in schema.known if name not in mechanism.strata]
+    return counts_with_kept(original, [*schema.randomised, *strata], kept)
+
+
+def _with_labels(column: Column, mechanism: Mechanism) -> Column:
+    """A stratum with the values that the matrices are listed by: a certificate has no others."""
+    step = next(step for step in mechanism.steps if column.name in step.strata)
+    place = step.strata.index(column.name)
+    labels = tuple(dict.fromkeys(stratum[place] for stratum in step.by_stratum))
+    values = tuple(label for label in labels if label is not None)
+    return replace(
+        column, domain=Categories(values), missing="category" if None in labels else "refuse"
+    )
+
 
 UNFORESEEN: Final = (
     pa.ArrowException, OSError, EOFError, ValueError, ArithmeticError, LookupError, MemoryError,

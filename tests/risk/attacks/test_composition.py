@@ -22,7 +22,8 @@ from pramana.release.certificate import Certificate
 from pramana.risk.attacks.bayes_linkage import exact_posterior
 from pramana.risk.attacks.composition import compose_releases, earlier_releases
 from pramana.schema.domains import Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 
 def certificate(

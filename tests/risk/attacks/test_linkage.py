@@ -27,7 +27,8 @@ from pramana.risk.attacks.linkage import (
 from pramana.risk.attacks.records import Cells, Records, rerun
 from pramana.risk.attacks.scores import expected_in_halves, likelihood_scores
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray
 
 SCHEMA = Schema(

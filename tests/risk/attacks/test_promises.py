@@ -25,7 +25,8 @@ from pramana.microaggregation.clustering import form_groups
 from pramana.risk.attacks.bayes_linkage import exact_posterior
 from pramana.risk.attacks.microaggregated import link_chances
 from pramana.schema.joint_cells import Counts
-from pramana.schema.schema import Column, Role
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 
 TABLES = 1_000
 

@@ -17,7 +17,8 @@ from pramana.risk.attacks.recovery import (
     recovery_of_release,
 )
 from pramana.schema.domains import Bins
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 
 def correlated(records: int, columns: int, factors: int, *, seed: int = 1):

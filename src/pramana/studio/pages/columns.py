@@ -48,13 +48,8 @@ PAGES: Final = Pages(
 )
 MOST_LOOKED: Final = 20_000
 HOUSEHOLD: Final = "household"
-ROLES: Final = {
-    "key": "Key: identifies people together with other keys; randomised",
-    "sensitive": "Sensitive: known to no outsider; released unchanged",
-    "public": "Public: may be known to others; released unchanged",
-    "weight": "Weight: how many people a record stands for",
-    HOUSEHOLD: "Household: its number; dropped, guarantees are stated for households",
-    "identifier": "Identifier: names and numbers of persons; dropped",
+ROLES: Final = {str(role): f"{role.capitalize()}: {role.traits.words}" for role in Role} | {
+    HOUSEHOLD: "Household: its number; dropped, guarantees are stated for households"
 }
 MISSING: Final = {
     "": "decided by the data",
@@ -148,7 +143,7 @@ def with_roles(schema: Schema, roles: Sequence[str]) -> Schema:
         columns=columns,
         impossible=tuple(rule for rule in schema.impossible if not gone & set(rule.columns)),
         strata=tuple(
-            name for name in schema.strata if known[name] is not Role.IDENTIFIER and name in gone
+            name for name in schema.strata if known[name].traits.released and name in gone
         ),
         choices=tuple(choice for choice in schema.choices if not gone & set(choice)),
         tables=tuple(table for table in schema.tables if not gone & set(table)),
@@ -161,7 +156,7 @@ def _in_role(column: Column, role: Role) -> Column:
 
     What its values mean stays. Coarsening was chosen for the former role, and is dropped.
     """
-    if role is Role.IDENTIFIER:
+    if not role.traits.released:
         return Column(column.name, role)
     before = column.recoding
     kept = Recoding(
@@ -278,7 +273,7 @@ async def save_one(request: Request, studio: Studio, form: Form) -> Response:
 def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:
     """The column as the form states it."""
     role = role_named(form.get("role", str(column.role)))
-    if role is Role.IDENTIFIER:
+    if not role.traits.released:
         return Column(column.name, role)
     if role is not column.role:
         return _in_role(column, role)

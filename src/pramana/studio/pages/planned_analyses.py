@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pramana import Role, Schema, api
+from pramana import Schema, api
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -55,9 +55,9 @@ async def show(request: Request, studio: Studio) -> Response:
     numbers = [
         column.name
         for column in schema.columns
-        if column.role is Role.SENSITIVE and kinds.get(column.name) != TEXT
+        if not column.role.traits.known and kinds.get(column.name) != TEXT
     ]
-    others = [column.name for column in schema.released_as_is if column.role is not Role.WEIGHT]
+    others = [column.name for column in schema.released_as_is if column.role.traits.analysed]
     numeric = [name for name in keys if kinds.get(name) in ("integer", "number")]
 
     def options(names: Iterable[str]) -> list[tuple[int, str]]:
