@@ -24,7 +24,8 @@ from pramana.api import open_source
 from pramana.engine import local as duckdb_sums
 from pramana.engine.base import SumsAsked
 from pramana.errors import InvalidTable, Notice
-from pramana.io.opening import ISOLATED, open_table
+from pramana.io.databases import ISOLATED
+from pramana.io.opening import open_table
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"age", "pay"}
