@@ -190,7 +190,9 @@ def test_every_attack_runs_from_release_and_knowledge(release: Path, run: Run) -
         found = run(f"attack {name} release --knowledge people.csv --json")
         assert found.code == 0, found
         assert found.json["attack"] == name
-    assert "names the right record" in run("attack linkage release --knowledge people.csv").out
+    linked = run("attack linkage release --knowledge people.csv").out
+    assert "names the right record" in linked
+    assert "does not hold against an attacker who knows a person's" in " ".join(linked.split())
     assert run("attack linkage release --original people.csv").code == 0  # as audit calls it
     assert "without the release" in run("attack repeated release").out
 

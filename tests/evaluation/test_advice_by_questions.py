@@ -11,10 +11,12 @@ import pytest
 import pramana as pm
 from pramana import Categories, Column, Role, Schema, api
 from pramana.api import open_source
+from pramana.base.measured_share import Measured
 from pramana.evaluation.advise import Advice, _form
 from pramana.evaluation.questions import QuestionLoss, as_it_is, questions_of
-from pramana.evaluation.trials import SEED, Scenario
+from pramana.evaluation.trials import SEED, MethodTrial, Scenario, best_of
 from pramana.protecting import trial_release
+from pramana.risk.unchanged import UnchangedRecords
 
 ASKED = ("sex*region", "income by region", "income ~ sex")
 SCHEMA = Schema(
@@ -138,6 +140,24 @@ def test_unchanged_records_speak_against_no_guarantee_that_bounds_links():
     assert covered.exposure(0.1, 0.9) == 0.1
     assert other.exposure(0.1, 0.9) == 0.9
     assert covered.exposure(None, 0.0) == other.exposure(None, 0.0) == 1.0
+
+
+@pytest.mark.parametrize(("loss", "taken"), [(0.05, "changing"), (0.2, "copying")])
+def test_a_method_that_changes_unique_records_is_taken_if_it_loses_little(loss, taken):
+    """Up to a loss of 10 %; beyond the chance of a link it is never taken."""
+
+    def trial(name, loss, link, copies):
+        scenario = Scenario("resample", name, pm.KAnonymity(k=5), chance=0.2)
+        return MethodTrial(
+            scenario,
+            losses={"tables": [loss]},
+            risk=Measured("link", link, 0, 1, 1000),
+            unchanged=UnchangedRecords(1000, 0, 1000, round(1000 * copies)),
+        )
+
+    copying, changing = trial("copying", 0.01, 0.1, 0.6), trial("changing", loss, 0.1, 0.19)
+    exposed = trial("exposed", 0.001, 0.3, 0.0)
+    assert best_of([copying, changing, exposed]).scenario.target == taken
 
 
 def test_changes_that_make_a_method_usable_are_tried():

@@ -6,6 +6,7 @@ import csv
 import itertools
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import pramana as pm
 from pramana.errors import Infeasible, InvalidSchema, NotCovered
 from pramana.microaggregation.anonymisation import suppress
+from pramana.verification.record_checks import record_checks
 
 MISSING = 9_999
 
@@ -150,6 +152,28 @@ def test_a_release_says_what_was_suppressed(method, tmp_path):
     with pytest.raises(NotCovered):
         release.independence("town", "age")
     assert type(asked).from_certificate(certificate) == asked
+
+
+def test_verify_counts_the_missing_cells_that_are_stated(tmp_path):
+    """More suppressed cells than cells are missing: refused. Fewer: the owner's word, and said."""
+    plan = pm.design(SCHEMA, pm.KAnonymity(k=5), data=people(), method=pm.Permute(suppress=True))
+    release = pm.protect(people(), plan, to=tmp_path / "release", seed=1)
+    missing = sum(release.table[name].null_count for name in ("town", "age"))
+    stated = release.certificate.statistics["suppressed_cells"]
+    (check,) = [c for c in release.verify().checks if c.name == "suppressed cells"]
+    assert check.state == "asserted"
+    assert f"{missing} cells of keys missing" in check.detail
+    words = f"at least {stated['least']} and at most {stated['at_most']} cells of keys to missing"
+    assert words in (tmp_path / "release" / "README.md").read_text()
+    assert words in pm.report(release).html
+
+    for change in ({"least": missing + 1, "at_most": 500}, {"at_most": 500}, {"at_most": 101}):
+        altered = replace(
+            release.certificate,
+            statistics={**release.certificate.statistics, "suppressed_cells": stated | change},
+        )
+        failed = [c.name for c in record_checks(altered, release.opened, None) if not c.ok]
+        assert failed == ["suppressed cells"], change
 
 
 def test_without_suppression_certificates_are_as_before(tmp_path):

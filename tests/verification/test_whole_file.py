@@ -178,6 +178,23 @@ def test_unchanged_unique_records_are_said_where_they_tell_more(said, tmp_path):
     verdict = pm.verify(tmp_path / "r").publishable
 
     assert ("are unique in the original data" in verdict.sentence) == said
+    assert verdict.colour is Colour.AMBER
+
+
+@pytest.mark.parametrize(("ages", "colour"), [(2, "amber"), (100_000, "green")])
+def test_a_method_that_leaves_unique_records_unchanged_is_not_green(ages, colour, tmp_path):
+    """Groups of equal ages change nothing; groups of many ages leave one in k by chance."""
+    rng = np.random.default_rng(2)
+    people = pa.table({"age": rng.integers(0, ages, 4000), "ill": rng.integers(0, 40, 4000)})
+    schema = pm.Schema((pm.Column("age", pm.Role.KEY), pm.Column("ill", pm.Role.SENSITIVE)))
+    plan = pm.design(schema, pm.KAnonymity(k=5), data=people, method="resample")
+    pm.protect(people, plan, to=tmp_path / "r")
+    verdict = pm.verify(tmp_path / "r").publishable
+
+    assert str(verdict.colour) == colour
+    if colour == "green":
+        asserted = "K-anonymity is asserted by the owner and cannot be recomputed from the release"
+        assert verdict.sentence.startswith(asserted)
 
 
 @pytest.mark.parametrize(("role", "colour"), [("public", "amber"), ("sensitive", "green")])

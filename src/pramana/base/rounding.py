@@ -100,6 +100,20 @@ def share_up(share: float) -> float:
     return min(step for step in SHARES if step >= share)
 
 
+def share_bound(share: float, counted: int) -> float:
+    """A published upper bound on an average share, from its count among so many records."""
+    return share_up(min(1.0, share + six_sigma(share, counted)))
+
+
+def six_sigma(share: float, counted: int) -> float:
+    """How far a share of this many records may be from its average: six standard deviations.
+
+    Records that exchange their keys are copied together or not at all, so that a count may vary
+    as much as one of rare events does.
+    """
+    return 6 * math.sqrt(share / counted) + 36 / counted if counted else 1.0
+
+
 def require_number(
     name: str,
     value: float,

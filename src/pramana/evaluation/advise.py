@@ -162,7 +162,15 @@ class Advice(Shown):
             if others:
                 reason = "of the methods that stay within the chance it has the least error "
                 reason += f"({others})"
+            if others and best is not min(within, key=lambda one: one.error):
+                reason = f"it changes unique records; others within the chance: {others}"
         lines = [f"Take {best.scenario.name}: {_error_words(best)}; {reason}."]
+        if within and not best.changes_records:
+            lines.append(
+                f"{_share_up(best.copies or 0.0)} of the unique records are released unchanged: "
+                "the guarantee does not hold against an attacker who knows the keys and other "
+                "columns, and the release is amber."
+            )
         if beyond and within:
             names = ", ".join(f"{one.scenario.title} {_share_up(one.exposure)}" for one in beyond)
             lines.append(f"More than {_share_up(self.chance)} of people are found after: {names}.")

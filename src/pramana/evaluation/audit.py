@@ -32,6 +32,7 @@ from pramana.errors import (
     TooLarge,
     UnknownColumn,
 )
+from pramana.guarantees.claims import unknown_words
 from pramana.ledger.fingerprints import table_prints
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
@@ -637,7 +638,8 @@ def attack(
     assert known is not None  # noqa: S101 - for the type checker
     if name == AttackName.LINKAGE:
         linked = optimal_linkage(mechanism, known, released, bound=linking_bound(certificate))
-        return AttackResult("linkage", (linked.sentence(),), linked.to_json(), linked.holds)
+        sentence = linked.sentence() + unknown_words(certificate.true_schema)
+        return AttackResult("linkage", (sentence,), linked.to_json(), linked.holds)
     recovered = recovery_of_release(schema, mechanism, known, keystream=keystream)
     return AttackResult("recovery", tuple(recovered.sentences()), recovered.to_json())
 

@@ -209,6 +209,11 @@ class MethodTrial:
         return self.scenario.exposure(self.link, self.copies or 0.0)
 
     @property
+    def changes_records(self) -> bool:
+        """Whether no more of the unique records are released unchanged than the chance allows."""
+        return (self.copies or 0.0) <= (self.scenario.chance or 0.0)
+
+    @property
     def measured(self) -> bool:
         """Whether both risk and loss are known."""
         return self.risk is not None and self.loss is not None
@@ -397,9 +402,13 @@ def asked_in_draws(
     }
 
 
+PRECISE = 0.1
+"""With a smaller loss, a method that changes unique records is taken before one that does not."""
+
 ONE_CHANCE = (
     "Of the scenarios that answer every question and find no more people than the chance allows, "
-    "it loses least; where none does, it finds fewest."
+    "it loses least. Those that leave no more of the unique records unchanged, and lose at most "
+    f"{100 * PRECISE:g} %, come first. Where none is within the chance, it finds fewest."
 )
 """The rule of every recommendation."""
 
@@ -408,7 +417,8 @@ def best_of(trials: Iterable[MethodTrial]) -> MethodTrial | None:
     """The one to take of scenarios aimed at one chance; the rule of every recommendation.
 
     It answers every question, its exposure is within the chance, and its loss is the least. Ties go
-    to methods that do not depend on the data. Where none is within the chance, the least exposed.
+    to methods that do not depend on the data. Methods that change unique records and lose
+    little come first. Where none is within the chance, the least exposed.
     """
     able = [trial for trial in trials if trial.answers_all]
 
@@ -416,6 +426,7 @@ def best_of(trials: Iterable[MethodTrial]) -> MethodTrial | None:
         return round(trial.error, 4), trial.method.data_dependent
 
     within = [trial for trial in able if trial.exposure <= (trial.scenario.chance or 0.0)]
+    changed = [trial for trial in within if trial.changes_records and trial.error <= PRECISE]
     if within:
-        return min(within, key=order)
+        return min(changed or within, key=order)
     return min(able, key=lambda trial: (trial.exposure, *order(trial)), default=None)

@@ -280,13 +280,7 @@ class Claim:
         """
         words, needs = self.attained.sentence() + self.missed, self.attained.needs
         if self.attained.against_outsiders:
-            unknown = [name for name in schema.attached if name not in schema.known]
-            if unknown:
-                remain = "remains" if len(unknown) == 1 else "remain"
-                words += (
-                    " It does not hold against an attacker who knows a person's "
-                    f"{listed(unknown, NAMED)}, which {remain} with the record."
-                )
+            words += unknown_words(schema)
             if Need.GROUPS in needs and made.looked_at:
                 words += (
                     f" Groups were formed by {listed(made.looked_at, NAMED)} as well: it does not "
@@ -390,6 +384,17 @@ def attained(
             if name in wanted:
                 raise
     return tuple(sorted(guarantees, key=lambda guarantee: guarantee.name not in wanted))
+
+
+def unknown_words(schema: Schema) -> str:
+    """Against whom no guarantee about outsiders holds: those who know a sensitive value."""
+    unknown = [name for name in schema.attached if name not in schema.known]
+    if not unknown:
+        return ""
+    return (
+        f" It does not hold against an attacker who knows a person's {listed(unknown, NAMED)}, "
+        f"which {'remains' if len(unknown) == 1 else 'remain'} with the record."
+    )
 
 
 def recomputed(evidence: Evidence, stated: Sequence[Guarantee]) -> dict[str, Guarantee]:

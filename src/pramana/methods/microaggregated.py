@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 ALLOW = "Release also if no other column differs: most records are then unchanged."
 
-SUPPRESSED: Final = "suppressed_cells"
-"""The certificate's statistic on cells set to missing, and the least that any answer needs."""
-
 ALSO_MISSING: Final = (
     " Then cells of keys were set to missing, so that every released combination of keys and known "
     "columns, missing cells included, occurs at least {k} times."
@@ -224,7 +221,7 @@ class Grouped(Method):
             # Rounded up, and down, to 1, 2, 5, 10, ...
             least = round(1 / coarse_up(1 / least)) if least else 0
             bounds = {"at_most": int(coarse_up(cells)), "least": least}
-            plan = replace(plan, public={**plan.public, SUPPRESSED: bounds})
+            plan = replace(plan, public={**plan.public, "suppressed_cells": bounds})
         return LocalTable.of(released).shuffle(keystream=keystream), plan
 
     def regrouped(
@@ -314,9 +311,9 @@ class Grouped(Method):
             raise InvalidSchema("A response must be a released column.")
         method._require_room(certificate.schema, k=k, most=certificate.anonymity_set)
         statistics = method._description(k)
-        cells = certificate.statistics.get(SUPPRESSED, {"least": 0, "at_most": -1})
-        if method.suppress and 0 <= cells["least"] <= cells["at_most"] and len(cells) == 2:
-            statistics[SUPPRESSED] = cells
+        cells = certificate.statistics.get("suppressed_cells", {"least": 0, "at_most": -1})
+        if method.suppress and cells["least"] <= cells["at_most"]:
+            statistics["suppressed_cells"] = cells
         return method.disclosed(), statistics
 
     @classmethod

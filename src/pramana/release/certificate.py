@@ -494,6 +494,8 @@ class Certificate:
             promises.append(household_scope(self.true_schema))
         if self.accepted_risk:
             promises.append(accepted_words(self.accepted_risk))
+        if "suppressed_cells" in self.statistics:
+            promises.append(_suppressed_words(**self.statistics["suppressed_cells"]))
         return promises if "verbatim" not in self.statistics else [*promises, self._verbatim()]
 
     def _verbatim(self) -> str:
@@ -518,6 +520,14 @@ class Certificate:
     def __str__(self) -> str:
         head = f"Method {self.method}, {self.records:,} records."
         return harmless("\n".join([head, *(f"* {sentence}" for sentence in self.sentences())]))
+
+
+def _suppressed_words(least: int, at_most: int) -> str:
+    """The sentence about local suppression."""
+    if not at_most:
+        return "Local suppression had to set no cell of a key to missing."
+    many = f"at least {least:,} and at most {at_most:,}" if least else f"at most {at_most:,}"
+    return f"Local suppression set {many} cells of keys to missing: tables count them as missing."
 
 
 def accepted_words(columns: tuple[str, ...]) -> str:
@@ -558,9 +568,17 @@ class UnchangedRecordsForm(Struct):
     unique_records_at_most: Number
 
 
+class SuppressedCellsForm(Struct):
+    """Bounds on the number of key cells that were set to missing."""
+
+    least: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    at_most: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
 class StatisticsForm(msgspec.Struct):
     """Statistics that sentences are made of; null is none of them."""
 
+    suppressed_cells: SuppressedCellsForm | msgspec.UnsetType = msgspec.UNSET
     verbatim: UnchangedRecordsForm | msgspec.UnsetType = msgspec.UNSET
 
 

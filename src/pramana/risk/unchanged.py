@@ -22,7 +22,6 @@ are compared, the same ones on both sides.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
-from pramana.base.rounding import share_up
+from pramana.base.rounding import share_bound, six_sigma
 from pramana.base.text import as_table, percent_up, plain, quoted
 from pramana.errors import NotCovered, OutsideDomain, UnknownColumn
 from pramana.schema.codec import comparable, encode, encode_released, flat
@@ -284,15 +283,15 @@ class UnchangedRecords:
     def coarse(self) -> tuple[float, float]:
         """Upper bounds on both shares, on average, by one count, rounded up to the grid."""
         return (
-            share_up(min(1.0, self.share + _chance(self.share, self.records))),
-            share_up(min(1.0, self.unique_share + _chance(self.unique_share, self.uniques))),
+            share_bound(self.share, self.records),
+            share_bound(self.unique_share, self.uniques),
         )
 
     def within(self, most: tuple[float, float]) -> bool:
         """Whether both shares are plausible by chance where these are the averages."""
         return (
-            self.share - _chance(self.share, self.records) <= most[0]
-            and self.unique_share - _chance(self.unique_share, self.uniques) <= most[1]
+            self.share - six_sigma(self.share, self.records) <= most[0]
+            and self.unique_share - six_sigma(self.unique_share, self.uniques) <= most[1]
         )
 
     def above(self, bound: float | None) -> bool:
@@ -326,15 +325,6 @@ class UnchangedRecords:
         """What a certificate may hold, if it was counted on a permuted copy of the data."""
         share, unique = self.coarse
         return {"records_at_most": share, "unique_records_at_most": unique}
-
-
-def _chance(share: float, looked_at: int) -> float:
-    """How far a share of this many records may be from its average: six standard deviations.
-
-    Records that exchange their keys are copied together or not at all, so that a count may vary
-    as much as one of rare events does.
-    """
-    return 6 * math.sqrt(share / looked_at) + 36 / looked_at if looked_at else 1.0
 
 
 def measure_unchanged(

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.processes import default_threads, in_order
-from pramana.base.rounding import chi_square_tail
+from pramana.base.rounding import chi_square_tail, coarse_up
 from pramana.base.text import counted, records_that, text_up
 from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
@@ -380,6 +380,7 @@ class RecordScan:
                 smallest >= stated,
                 f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
             )
+            yield from self._suppressed_cells()
         for name, values in self.values.items():
             if len(values) < self.distinct:
                 words = counted(len(values), "value")
@@ -393,6 +394,25 @@ class RecordScan:
                 f"at least {fewest:,} values share each combination, {self.distinct:,} are stated; "
                 f"at most {text_up(farthest, 3)} from the whole, {text_up(self.closeness, 3)} is",
             )
+
+    def _suppressed_cells(self) -> Iterator[Check]:
+        """Suppressed cells are missing; how many were missing before, only the owner knows."""
+        stated = self.certificate.statistics.get("suppressed_cells")
+        if stated is None:
+            return
+        total = self.shared_keys.total()
+        keys = [total.column(column.name) for column in self.certificate.schema.randomised]
+        gone = [pc.is_null(key, nan_is_null=True) for key in keys]
+        counts = total.columns[-1]
+        missing = sum(pc.sum(counts.filter(own)).as_py() or 0 for own in gone)
+        least, most = stated["least"], stated["at_most"]
+        possible = least <= missing and coarse_up(most) == most <= coarse_up(missing)
+        detail = f"{least:,} to {most:,} are stated, and {counted(missing, 'cell')} of keys missing"
+        if possible:
+            detail += "; only the owner knows which were missing before"
+            yield Check.asserted("suppressed cells", detail)
+        else:
+            yield Check.decided("suppressed cells", False, detail)
 
     def _anonymity_set(self) -> Check:
         """Among how many records a person hides, counted again."""

@@ -27,8 +27,10 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
-from pramana.base.text import percent_up
+from pramana.base.rounding import share_bound
+from pramana.base.text import listed, percent_up
 from pramana.errors import Notice, unheard
+from pramana.guarantees.claims import lacks
 from pramana.release.certificate import Certificate, accepted_words
 from pramana.schema.groups import in_bins
 from pramana.schema.opened_table import OpenedTable, words_of
@@ -61,7 +63,7 @@ class Colour(StrEnum):
     """Whether a release can be published."""
 
     GREEN = "green"
-    """The guarantees hold and cover what an attacker can plausibly know."""
+    """Nothing contradicts the guarantees, and they cover what an attacker can plausibly know."""
 
     AMBER = "amber"
     """Nothing failed, but the guarantees are too narrow or missing."""
@@ -229,39 +231,57 @@ def verdict_of(
         reasons.append(f"{covered} {subset.sentence()}")
         if worst is not None and worst.found > subset.found:
             reasons.append(worst.sentence())
+    reasons += _unchanged_words(certificate, 0.0 if worst is None else worst.share)
     if not checked:
         reasons.append("The release was not verified yet: it is in no folder.")
-    unchanged = _unchanged_words(certificate, 0.0 if worst is None else worst.share)
     if reasons:
-        return Publishable(Colour.AMBER, " ".join([*reasons, *unchanged]))
-    sentence = "The guarantees hold."
+        return Publishable(Colour.AMBER, " ".join(reasons))
+    sentence = _guarantees_words(certificate)
     if not risk.columns:
         sentence += " Every released column is randomised."
     elif worst is not None:
         sentence += f" The largest risk by unchanged columns is small. {worst.sentence()}"
         if risk.together is not None:
             sentence += f" Nobody is assumed to know all of them: {risk.together.sentence()}"
-    return Publishable(Colour.GREEN, " ".join([sentence, *unchanged]))
+    return Publishable(Colour.GREEN, sentence)
 
 
 def _unchanged_words(certificate: Certificate, others: float) -> tuple[str, ...]:
     """A sentence if more unique records are released unchanged than 1/k, and than ``others``.
 
     ``others`` is the share of people who are found by unchanged columns alone. Random draws within
-    groups leave a record its own keys at most 1 time in k. The share is larger where members of a
-    group have equal keys, which no other draw would change.
+    groups leave a record its own keys at most 1 time in k, up to chance. The share is larger where
+    members of a group have equal keys.
     """
     stated = certificate.statistics.get("verbatim")
-    if not certificate.nature.grouped or not stated:
+    if not stated:
         return ()
     share = float(stated["unique_records_at_most"])
-    if share <= max(uniqueness_bound(certificate), others):
+    usual = share_bound(uniqueness_bound(certificate), certificate.records)
+    if share <= max(usual, others):
         return ()
     return (
         f"Up to {percent_up(share)} of the records that are unique in the original data are "
-        "released unchanged, since people in a group may have equal keys: an attacker who knows "
-        "the keys and other columns of such a person finds the record.",
+        "released unchanged: an attacker who knows the keys and other columns of such a person "
+        "finds the record.",
     )
+
+
+def _guarantees_words(certificate: Certificate) -> str:
+    """Which guarantees hold for anyone, and which only by the word of the owner."""
+    asserted = [
+        claim.name
+        for claim in certificate.claims
+        if lacks(type(claim.attained), certificate.evidence) is not None
+    ]
+    if not asserted:
+        return "The guarantees hold."
+    proven = "The other guarantees hold." if len(asserted) < len(certificate.claims) else ""
+    verb = "is" if len(asserted) == 1 else "are"
+    return (
+        f"{listed(asserted).capitalize()} {verb} asserted by the owner and cannot be recomputed "
+        f"from the release. {proven}"
+    ).rstrip()
 
 
 # -- the measure -----------------------------------------------------------------------------------
