@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -190,6 +191,22 @@ def test_a_single_column_keeps_its_empty_lines(tmp_path):
     """An empty line is a missing value there, and nothing elsewhere."""
     assert read(tmp_path / "t.csv", "a\n1\n\n3\n")["a"].to_pylist() == [1, None, 3]
     assert read(tmp_path / "t.csv", "a,b\n1,2\n\n3,4\n")["a"].to_pylist() == [1, 3]
+
+
+def test_a_quoted_empty_field_is_missing_in_a_single_column(tmp_path):
+    """As pandas writes it. In our own files it is a text; beside others too, as always."""
+    path = tmp_path / "people.csv"
+    pd.DataFrame({"age": [30, None, 31]}, dtype="Int64").to_csv(path, index=False)
+    assert '""' in path.read_text()
+    found = open_table(path).to_arrow()["age"]
+    assert found.type == pa.int64()
+    assert found.to_pylist() == [30, None, 31]
+
+    path.unlink()
+    write_table(pa.table({"name": ["x", "", None]}), path, file_format="csv")
+    assert csv.CSV.open_own(path).to_arrow()["name"].to_pylist() == ["x", "", None]
+    path.write_text('name,age\n"x",1\n"",2\n,3\n')
+    assert open_table(path).to_arrow()["name"].to_pylist() == ["x", "", None]
 
 
 def test_line_ends_of_every_system(tmp_path):

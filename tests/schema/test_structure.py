@@ -73,6 +73,23 @@ def test_a_second_row_of_headings_is_named():
     assert pm.Schema.from_toml(found.to_toml()) == found.schema
 
 
+def test_a_second_row_of_headings_above_decimal_commas_and_dates_of_several_forms(tmp_path):
+    """A German file with semicolons: two columns of words, which every heading leaves open."""
+    rows = [f"{1000 + at};{'mw'[at % 2]};{at % 60 + 20};{at % 28 + 1:02}.03.2021;{at % 40 + 150},5;"
+            f"{('Köln', 'Münster', 'Aachen')[at % 3]}" for at in range(300)]  # fmt: skip
+    rows[5:9] = [row.replace("03.2021", "3/2021") for row in rows[5:9]]
+    rows[20] = "1020;w;30;2021-03-05;160,5;Köln"
+    names, headings = "id;sex;age;day;height;town", "Nr.;m/w;in Jahren;TT.MM.JJJJ;cm;Wohnort"
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join([names, headings, *rows]) + "\n", encoding="cp1252")
+    with pytest.warns(pm.errors.Notice):
+        found = pm.describe(path)
+    assert "second row of headings, in 4 columns" in found.notices[0]
+    again = headings.replace("Wohnort", "Köln")  # a town where a heading should be
+    path.write_text("\n".join([names, again.replace("in Jahren", "4"), *rows]), encoding="utf-8")
+    assert pm.describe(path).notices == ()
+
+
 def test_the_command_shows_what_is_wrong_with_the_table(tmp_path, capsys):
     """On the screen and as JSON."""
     rows = ["Your sex,Your age group,Your town", *["1,2,3", "2,1,3", "1,1,1", "2,2,2"] * 20]

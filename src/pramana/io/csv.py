@@ -3,7 +3,8 @@
 A column becomes numeric only if all of its values read as numbers without loss. Codes with leading
 zeros, a plus sign or more than 18 digits stay text, and so does a column whose name is that of
 postcodes, telephones or the like. NA and NaN are missing in a numeric column, and ordinary values
-in a column of text. An empty field is missing, unless it is quoted in a column of text.
+in a column of text. An empty field is missing, unless it is quoted in a column of text. In a file
+of one column it is missing even if it is quoted, except in files that this program wrote.
 
 Delimiter, quotes and header are detected from the beginning of the file, UTF-8 from all of it: text
 in another encoding is hardly ever valid UTF-8 by chance. A file with multi-byte letters of UTF-8
@@ -76,6 +77,8 @@ class Dialect:
         escape: Before a quote inside quotes, or ``None`` where quotes are doubled.
         names: The names of the columns.
         header_lines: Lines to skip before the first record.
+        own: Whether this program wrote the file: a quoted empty field is then a text. Elsewhere it
+            is missing in a single column, where other programs write no empty line.
     """
 
     encoding: str
@@ -84,6 +87,7 @@ class Dialect:
     escape: str | None
     names: tuple[str, ...] = ()
     header_lines: int = 0
+    own: bool = False
 
     def reader(self, text: str) -> Any:
         """The rows of a text."""
@@ -150,7 +154,7 @@ def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
             break
     lines = len(re.findall(r"\r\n|\r|\n", "".join(header))) + 1  # also those inside of names
     texts = frozenset(names[at] for at, is_quoted in quoted.items() if is_quoted)
-    return Dialect("utf-8", ",", '"', None, tuple(names), lines), texts
+    return Dialect("utf-8", ",", '"', None, tuple(names), lines, own=True), texts
 
 
 def _find_quote(text: str) -> str:
@@ -465,7 +469,7 @@ def _arrow_batches(
             column_types=dict.fromkeys(dialect.names, CODED),
             null_values=[""],
             strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
+            quoted_strings_can_be_null=len(dialect.names) == 1 and not dialect.own,
         ),
     }
     with pa.input_stream(str(path), compression="detect") as stream:

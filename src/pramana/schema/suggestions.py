@@ -342,26 +342,37 @@ def structurally_missing(
 
 
 def second_headings(table: OpenedTable, tallies: Mapping[str, Tally]) -> int:
-    """In how many columns the first record is a heading; 0 where these are not most columns.
+    """In how many columns the first record is a heading; 0 where the other columns deny it.
 
-    A heading is a text that no other record has, in a column of numbers or of far shorter texts.
+    A heading is a text that no other record has, in a column of numbers or dates or of far shorter
+    texts. Columns deny it in which the first value is a number, or occurs again.
     """
-    texts = [name for name, seen in tallies.items() if seen.kind == "text" and seen.complete]
-    if len(texts) < FEWEST_HEADINGS or table.rows < FEWEST_RECORDS:
+    if table.rows < FEWEST_RECORDS:
         return 0
-    first = table.first(texts, 1)
-    headings = 0
-    for name in texts:
-        heading, seen = first.column(name)[0].as_py(), tallies[name]
-        others = seen.values.filter(pc.not_equal(seen.values, heading)) if heading else ()
-        if not len(others) or len(others) == seen.distinct:
-            continue
-        alone = int(seen.numbers[pc.index(seen.values, heading).as_py()]) == 1
-        numbers = pc.mean(decimals(pc.utf8_trim_whitespace(others))).as_py()
-        short = float(pc.mean(pc.utf8_length(others)).as_py())
-        odd = numbers > NEARLY_ALL or len(heading) > LONGER * max(short, 1)
-        headings += alone and odd and any(letter.isalpha() for letter in heading)
-    return headings if headings > len(tallies) / 2 else 0
+    first = table.first(list(tallies), 1)
+    headings, others = 0, 0
+    for name, seen in tallies.items():
+        value = first.column(name)[0].as_py()
+        if value is not None and value != "":
+            found = _is_heading(value, seen) if seen.kind == "text" and seen.complete else None
+            headings += found is True
+            others += found is None
+    enough = headings >= FEWEST_HEADINGS and (not others or headings > len(tallies) / 2)
+    return headings if enough else 0
+
+
+def _is_heading(value: str, seen: Tally) -> bool | None:
+    """Whether the first value is a heading; ``None`` if it cannot be one, as it occurs again."""
+    if int(seen.numbers[pc.index(seen.values, value).as_py()]) > 1:
+        return None
+    others = seen.values.filter(pc.not_equal(seen.values, value))
+    if not len(others) or not any(letter.isalpha() for letter in value):
+        return False
+    numbers = pc.mean(decimals(pc.utf8_trim_whitespace(others))).as_py()
+    digits = pc.mean(pc.match_substring_regex(others, "[0-9]")).as_py()
+    short = float(pc.mean(pc.utf8_length(others)).as_py())
+    dated = digits > NEARLY_ALL and not any(letter.isdigit() for letter in value)
+    return bool(numbers > NEARLY_ALL or dated or len(value) > LONGER * max(short, 1))
 
 
 # -- domains ---------------------------------------------------------------------------------------
