@@ -25,6 +25,16 @@ def test_rubins_rule_by_hand():
     assert pooled.p_value.item() == pytest.approx(2 * stats.t.sf(2 / total**0.5, degrees))
 
 
+def test_equal_fits_have_infinitely_many_degrees_of_freedom():
+    """Their means differ from them in the last digit only; the table has short numbers."""
+    pooled = pm.pool([(0.1, 0.5)] * 3)
+    assert pooled.degrees.tolist() == [np.inf]
+    assert " inf " in repr(pooled)
+    assert pooled.high.item() == pytest.approx(0.1 + stats.norm.ppf(0.975) * 0.5**0.5)
+    many = pm.pool([(1.0, 0.5), (1.001, 0.5), (1.0, 0.5)])
+    assert max(map(len, repr(many).split())) < 15
+
+
 class Fit:
     """A fit as statsmodels has it."""
 

@@ -288,6 +288,19 @@ def test_figures_tests_and_forms():
     assert (wider.high > found.high).all()
 
 
+def test_a_name_with_hyphens_needs_backticks_and_the_message_says_so():
+    """Hyphens are minus signs otherwise."""
+    table = pa.table({"hours-per-week": np.arange(40.0), "sex": ["F", "M"] * 20})
+    columns = (
+        Column("hours-per-week", Role.SENSITIVE),
+        Column("sex", Role.KEY, Categories(("F", "M"))),
+    )
+    release = released(table, Schema(columns), 0.8)
+    with pytest.raises(UnknownColumn, match="Write `hours-per-week` in backticks"):
+        release.regress("hours-per-week ~ sex")
+    assert release.regress("`hours-per-week` ~ sex").names[0] == "Intercept"
+
+
 def test_a_column_may_be_called_like_a_function():
     """exp, log and center are columns where they are not called, on either side."""
     release = released(TRUTH, bench.SCHEMA, 1.0)

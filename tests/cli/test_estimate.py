@@ -83,7 +83,8 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--by", "sex", "--method", "magic"), "is not one of 'auto', 'unbiased'"),
         (("--by", "sex", "--infer", "everything"), "infer"),
         (("--by", "sex", "--independence"), "two columns"),
-        (("--by", "sex", "--difference", "F", "X"), "no such cell"),
+        (("--by", "sex", "--difference", "F", "X"), "has no cell 'X'"),
+        (("--by", "sex", "--difference", "F", "X"), "Labels of sex: F, M"),
         (("--by", "sex", "--difference", "F", "M", "--ratio", "F", "M"), "one at a time"),
         (("--by", "sex", "--at", "0.5"), "--quantile"),
         (("--quantile", "income", "--at", "half"), "--at takes numbers"),
@@ -251,6 +252,12 @@ def test_rebuild_writes_a_table_that_says_what_it_is(capsys, release, tmp_path):
     assert table.column_names == ["sex", "age", "marital", "region", "income"]
     pairs = set(zip(table["age"].to_pylist(), table["marital"].to_pylist(), strict=True))
     assert ("[0, 16)", "married") not in pairs
+
+    for name in ("x.foo", "x.rds", "x.csv.gz"):
+        code, _, err = run(capsys, "synthesize", release, "-o", str(tmp_path / name))
+        assert code == 2
+        assert "of a format that is written: .csv, .tsv, .tab, .txt, .parquet" in err
+        assert ".rds," not in err.partition("written: ")[2]
 
     code, _, err = run(capsys, "synthesize", release, "-o", str(target))
     assert code == 2

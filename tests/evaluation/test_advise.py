@@ -82,6 +82,14 @@ def test_methods_are_tried_and_one_is_recommended():
     assert worded[2][0] == (f"{code} In words, {rest}", *rows[0][1:])
 
 
+def test_one_reason_of_many_methods_is_stated_once():
+    """One record is too few for all of them."""
+    with pytest.raises(pm.errors.Infeasible) as caught:
+        pm.advise(people().slice(0, 1), SCHEMA, k=5)
+    assert str(caught.value).count("The table has 1 record: ask more people.") == 2
+    assert "retention, attribute-sampling: k = 5 cannot be met" in str(caught.value)
+
+
 def test_releases_are_designed_for_the_tables_asked_for():
     """As if the schema stated them; the commands to paste do the same."""
     advice = pm.advise(people(), SCHEMA, k=5, methods=["attribute-sampling"], tables=[["region"]])

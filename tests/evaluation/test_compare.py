@@ -58,6 +58,14 @@ def test_more_privacy_costs_more(found):
     assert not any(o.risk.broken for o in found.outcomes if o.risk is not None)
 
 
+def test_groups_are_formed_by_the_responses_of_a_scenario():
+    """What is designed and compared is what the scenario names."""
+    made = api.compare(people(800), SCHEMA, methods=["resample"], k=[5], asked=["income by region"])
+    plain, named = made.outcomes
+    assert (plain.plan.method.responses, named.plan.method.responses) == ((), ("income",))
+    assert named.scenario.title == "resample --response income"
+
+
 def test_losses_are_means_of_several_draws_and_say_how_far_one_lies(found):
     """A figure of one draw could be luck: mean and standard deviation, by hand and of real ones."""
     one = replace(outcome("a", 0.1, 0.0), losses={"x": [0.1, 0.3], "y": [0.2, 0.6]})

@@ -52,7 +52,7 @@ def test_the_release_has_the_categories_of_the_level(tmp_path):
         ("town", LEVELS, "column of the level 'town'"),
         ("state", "", "column of the level"),
         ("state", "town,state\n1\n", "as many cells"),
-        ("state", "town,state\n1,A\n1,B\n", "name every value once"),
+        ("state", "town,state\n1,A\n1,B\n", "line 3: value '1' is already in line 2"),
     ],
 )
 def test_files_that_are_no_levels_are_refused_on_the_line(tmp_path, level, levels, what):

@@ -17,13 +17,13 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from pramana.errors import InvalidNumber, NotCovered, PramanaError
+from pramana.errors import InvalidNumber, NotCovered, PramanaError, UnknownColumn
 
 MOST_LETTERS: Final = 10_000
 MOST_TERMS: Final = 1_000
@@ -73,6 +73,9 @@ QUOTED: Final = "`[^`]+`"
 TOKEN: Final = re.compile(
     rf"\s*(?:(?P<quoted>{QUOTED})|(?P<name>[^\W\d][\w.]*)|(?P<number>\d+)|(?P<sign>\*\*|[-+*/:^()]))"
 )
+PLAIN: Final = re.compile(r"[^\W\d][\w.]*")
+"""A name that needs no backticks."""
+
 STAND_IN: Final = "_quoted_"
 """Begins the word that replaces a name in backticks while Python's grammar is applied."""
 
@@ -181,6 +184,20 @@ Term: TypeAlias = tuple[Factor, ...]
 
 
 INTERCEPT: Final[list[Term]] = [()]
+
+
+def require_released(text: str, names: Iterable[str], released: Collection[str]) -> None:
+    """Refuse columns of a formula, or of a question, that are not released."""
+    for name in names:
+        if name not in released:
+            bare = re.sub(QUOTED, "", text)
+            odd = [own for own in released if own in bare and not PLAIN.fullmatch(own)]
+            hint = "" if not odd or "~" not in text else f" Write `{odd[0]}` in backticks."
+            raise UnknownColumn(
+                f"'{text}' asks for '{name}', which is not released: it was dropped or never there."
+                f"{hint} Columns: {', '.join(released)}.",
+                column=name,
+            )
 
 
 def parse_formula(text: str) -> tuple[list[Term], list[Term]]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pramana.analysis.category_models import CategoryModel, category_response
 from pramana.analysis.channels import channel_of
 from pramana.analysis.features import Attribute, codes_in_test, raw_records
-from pramana.analysis.formula_syntax import Term, parse_formula
+from pramana.analysis.formula_syntax import Term, parse_formula, require_released
 from pramana.analysis.layout import Axis, Layout
 from pramana.analysis.numbers import GapShape, rounding_variance
 from pramana.analysis.question import Question, recoded_words, require_values
@@ -193,6 +193,7 @@ def fit_formula(
     """
     model = Model.of(text)
     names = (*model.response, *model.covariates)
+    require_released(text, names, records.opened.schema.names)
     records.require_without_noise(model.covariates)
     changed = tuple(records.changed(names))
     columns = {name: records.certificate.schema.column(name) for name in names}

@@ -27,7 +27,10 @@ from pramana.errors import InputError, InvalidNumber
 from pramana.types import FloatArray
 
 HEADS = ("coefficient", "se", "t", "degrees", "p_value", "low", "high")
-DIGITS = (".5g", ".5g", ".3f", ".1f", ".5g", ".5g", ".5g")
+DIGITS = (".5g", ".5g", ".3f", ".3g", ".5g", ".5g", ".5g")
+
+ROUNDING = 1e-12
+"""A smaller share of the variance between copies is rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +159,7 @@ def _degrees(within: FloatArray, between: FloatArray, copies: int, complete: flo
     """Degrees of freedom of each estimate [Barnard99]; ``complete`` are those of one copy."""
     total = within + between
     share = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
+    share = np.where(share > ROUNDING, share, 0.0)  # equal fits differ by rounding alone
     with np.errstate(divide="ignore"):
         by_copies = (copies - 1) / share**2
     if complete == inf:

@@ -65,7 +65,7 @@ from pramana.errors import (
     UnknownColumn,
     harmless,
 )
-from pramana.io.base import format_of
+from pramana.io.base import format_to_write
 from pramana.io.opening import open_own, open_table
 from pramana.io.output import write_table
 from pramana.release.certificate import Certificate
@@ -643,7 +643,7 @@ class Release:
         """
         place = Path(path)
         require_free(place, force=force)
-        file_format = format_of(place)
+        file_format = format_to_write(place)
         keystream = Keystream.of(seed)
         if copies is None:
             table = self.synthesized(keystream, method=method, margins=margins)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pramana import api
-from pramana.base.text import percent, records_that
+from pramana.base.text import listed, percent, records_that
 from pramana.cli.options import (
     Infer,
     Replication,
@@ -395,9 +395,13 @@ def _cell(estimate: Estimate, text: str) -> tuple[Label, ...]:
     for index in itertools.product(*estimate.labels):
         if ",".join(("missing" if label is None else str(label)) for label in index) == text:
             return index
+    labels = "; ".join(
+        f"{name}: {listed(['missing' if label is None else str(label) for label in own], 12)}"
+        for name, own in zip(estimate.by, estimate.labels, strict=True)
+    )
     raise InputError(
-        f"The table of {', '.join(estimate.by)} has no such cell. Name it by one label for each "
-        "column, with commas: F,north."
+        f"The table of {', '.join(estimate.by)} has no cell '{text}'. Name it by one label for "
+        f"each column, with commas. Labels of {labels}."
     )
 
 

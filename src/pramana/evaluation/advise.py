@@ -467,8 +467,11 @@ def _require_one(tried: Sequence[MethodTrial]) -> None:
     splitting = next((refusal for refusal in refusals if refusal.fields.get("without")), None)
     if splitting is not None:  # the others refuse for the same reason, in other words
         raise splitting
-    notes = list(dict.fromkeys(trial.note for trial in tried))
-    each = " ".join(f"{trial.scenario.method}: {trial.note}" for trial in tried)
+    of_note: dict[str, list[str]] = {}
+    for trial in tried:
+        of_note.setdefault(trial.note, []).append(trial.scenario.title)
+    notes = list(of_note)
+    each = " ".join(f"{listed(titles, 12)}: {note}" for note, titles in of_note.items())
     columns = (refusal.fields.get("column") for refusal in refusals)
     column = next((name for name in columns if name is not None), None)
     words = notes[0] if len(notes) == 1 else f"No method can be tried. {each}"

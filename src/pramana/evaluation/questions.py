@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.formula_syntax import require_released
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.question import Question
 from pramana.analysis.records import codes_and_labels
@@ -480,12 +481,7 @@ def questions_of(texts: Sequence[str], schema: Schema) -> tuple[StatedQuestion, 
     questions = tuple(map(StatedQuestion.of_text, stated))
     released = [column.name for column in schema.released]
     for question in questions:
-        for name in question.columns:
-            if name not in released:
-                raise UnknownColumn(
-                    f"'{question.text}' asks for '{name}', which is not released. Columns: "
-                    f"{', '.join(released)}."
-                )
+        require_released(question.text, question.columns, released)
     return questions
 
 

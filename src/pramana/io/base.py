@@ -137,6 +137,17 @@ def format_of(path: str | Path) -> TableFormat:
     return known[endings[-1]]
 
 
+def format_to_write(path: str | Path) -> TableFormat:
+    """The format in which a table is written to a path, by its ending; nothing is compressed."""
+    known = {e: name for name, own in FORMATS.items() if own.writes for e in own.endings}
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        raise InvalidTable(
+            f"The ending of {path} must be one of a format that is written: {', '.join(known)}."
+        )
+    return known[ending]
+
+
 Checked = TypeVar("Checked", pa.Table, pa.RecordBatch)
 
 

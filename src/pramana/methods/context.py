@@ -104,7 +104,8 @@ class DesignContext:
         """The error for a target that needs more records alike: which columns split them."""
         if self.records < needed:  # no column is to blame
             there = counted(self.records, "record")
-            return Infeasible(f"{said} The table has {there}: {lower}, or ask more people.")
+            lower = "" if self.records < 2 else f"{lower}, or "
+            return Infeasible(f"{said} The table has {there}: {lower}ask more people.")
         schema, weight, opened = self.schema, self.schema.weight, self.opened
         known = sorted(schema.known, key=lambda name: weight is None or name != weight.name)
         splitting, rounded = known, None

@@ -151,8 +151,13 @@ def _with_level(name: str, table: Entries, folder: Path) -> Form:
         text=f"{path} must have a column of the level '{level}' after that of the values, and as "
         "many cells in each row as headings.",
     )
-    merge: dict[str, list[str]] = {}
-    for row in rows[1:]:
+    merge, line_of_value = dict[str, list[str]](), dict[str, int]()
+    for line, row in enumerate(rows[1:], start=2):
+        before = line_of_value.setdefault(row[0], line)
+        known(
+            before == line,
+            text=f"{path}, line {line}: value '{row[0]}' is already in line {before}.",
+        )
         if category := row[heads.index(level)]:
             merge.setdefault(category, []).append(row[0])
     return {key: value for key, value in table.items() if key != "hierarchy"} | {"merge": merge}
