@@ -403,3 +403,16 @@ def test_what_was_done_to_columns_that_are_not_randomised_is_told():
     assert "age sensitive binned, not randomised 3 bins, declared, missing is one of them" in words
     assert re.search(r"debt sensitive [^.]*; released with noise, not randomised", words)
     assert "Expected error of unbiased estimates: " in words
+
+
+def test_shares_without_weights_are_named_so_beside_the_first_chart():
+    """On the first page and above the charts of columns, before anyone reads a share."""
+    table = pa.table({"sex": ["F", "M"] * 100, "w": [1.0, 2.0] * 100})
+    schema = pm.Schema((
+        pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))), pm.Column("w", pm.Role.WEIGHT)
+    ))  # fmt: skip
+    plan = pm.design(schema, pm.PkAnonymity(k=2), data=table, method="retention")
+    page = pm.report(pm.protect(table, plan, seed=1, accept_risk=["w"])).html
+    words = "Shares are of records, not weighted by"
+    assert page.count(words) == 2
+    assert page.index(words) < page.index("What is guaranteed")

@@ -445,7 +445,7 @@ def report(
     chapters = (
         guarantees_chapter(certificate),
         Chapter("file", "Risk of the whole file", tuple(map(Words, risk.sentences()))),
-        columns_chapter(views),
+        columns_chapter(certificate, views),
         *([] if audit is None else [_attacks_chapter(audit), _original_risk_chapter(audit)]),
         *([] if utility is None else [_utility_chapter(utility)]),
         analysis_chapter(release),

@@ -138,7 +138,7 @@ def first_page(
         _usefulness(views),
         None if chart is None else Words(chart.title, "strong"),
         chart,
-        None if chart is None else Words(caption, "quiet"),
+        None if chart is None else Words(caption + _unweighted_words(certificate), "quiet"),
         None if external else Signature(("Name and office", "Place and date", "Signature")),
     ]
     return tuple(block for block in blocks if block is not None)
@@ -234,6 +234,12 @@ def _usefulness(views: Sequence[ColumnView]) -> Words | None:
         "guarantee would tell more.",
         "warning",
     )
+
+
+def _unweighted_words(certificate: Certificate) -> str:
+    """A sentence on the weights that shares in a report leave out."""
+    weight = certificate.schema.weight
+    return "" if weight is None else f" Shares are of records, not weighted by '{weight.name}'."
 
 
 def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
@@ -438,13 +444,13 @@ def _domain(column: Column) -> str:
     return f"{len(column.labels)} {kind}, {column.origin.words}{missing}"
 
 
-def columns_chapter(views: Sequence[ColumnView]) -> Chapter:
+def columns_chapter(certificate: Certificate, views: Sequence[ColumnView]) -> Chapter:
     """A table of all columns, and the charts of those that are drawn."""
     rows = tuple((view.title, view.role, view.treatment, view.domain) for view in views)
     heads = ("column", "role", "what was done", "values")
     blocks: list[Block] = [
         limited_grid(heads, rows, "Every released column", "columns", numbers=9),
-        Words(ROLES, "quiet"),
+        Words(ROLES + _unweighted_words(certificate), "quiet"),
     ]
     drawn = [view for view in views if view.labels]
     left_out = [view.name for view in views if view.treatment != AS_IT_IS and not view.labels]
@@ -525,12 +531,7 @@ def analysis_chapter(release: Release) -> Chapter:
         )
     weight = certificate.schema.weight
     if weight is not None:
-        blocks.append(
-            Words(
-                f"Estimates are weighted by '{weight.name}' by default; the shares in this report "
-                "are not."
-            )
-        )
+        blocks.append(Words(f"Estimates are weighted by '{weight.name}' by default."))
     return Chapter("analysis", "How to analyse the data", tuple(blocks))
 
 
