@@ -69,6 +69,14 @@ def test_rho2_of_a_household_is_never_below_the_exact_one(rho1, odds, members):
     assert Fraction(one.household(members)["rho2"]) >= likely / (likely + 1 - prior)
 
 
+def test_rho2_of_a_household_is_safe_where_odds_hardly_grow():
+    """Near one a logarithm has more digits than its exponential: the last of them is no room."""
+    for step, rho1, members in itertools.product(range(1, 200), (0.1, 0.4), (2, 3, 5)):
+        one, prior = PrivacyBreach(rho1, rho1 * (1 + step / 1000)), Fraction(rho1)
+        likely = one.gamma**members * prior
+        assert Fraction(one.household(members)["rho2"]) >= likely / (likely + 1 - prior)
+
+
 def test_the_bound_is_reached():
     """Two values whose ratio is gamma, with a prior of rho1: the posterior is rho2."""
     coin = UniformMixture.of(("no", "yes"), retention=0.5)

@@ -122,6 +122,18 @@ def test_the_worked_example_of_a_coin():
     assert delta_of(coin, anonymity_set=2, epsilon=0.0) == pytest.approx(3 / 8, rel=5e-3)
 
 
+@pytest.mark.parametrize("columns", [2, 20, 200])
+def test_the_rounding_of_many_columns_adds_up(columns):
+    """Each ratio is rounded down by nearly half a unit: the product is off by all of them."""
+    ratio = 1 + Fraction(49, 100) * Fraction(2) ** -52
+    column = BlanketLaw.of_mixture(2, ratio)
+    together = BlanketLaw.of_steps([column] * columns)
+
+    assert Fraction(float(column.own.max())) < ratio
+    assert Fraction(together.ratio) >= ratio**columns
+    assert together.error >= columns * Fraction(49, 100) * Fraction(2) ** -52
+
+
 # -- never below the exact bound, and close to it ------------------------------------------------
 
 
