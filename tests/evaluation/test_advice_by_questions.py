@@ -118,6 +118,15 @@ def test_costs_are_told_in_the_terms_of_the_question(advice, people):
     lost = question.loss_of(release, exact)
     assert lost.median == pytest.approx(np.median(errors))
     assert lost.worst == pytest.approx(errors.max())
+    gaps = np.abs(found - frame.loc[["n", "s", "w"]].to_numpy())
+    assert lost.off == pytest.approx(np.median(gaps))
+    assert lost.off_most == pytest.approx(gaps.max())
+    counts = np.array(release.crosstab("region", weighted=False).estimate)
+    people_off = np.abs(counts - people.to_pandas()["region"].value_counts()[["n", "s", "w"]])
+    (table,) = questions_of(["region"], SCHEMA)
+    lost = table.loss_of(release, exact)
+    assert (lost.off, lost.off_most) == pytest.approx((np.median(people_off), people_off.max()))
+    assert lost.in_its_unit.startswith(f"off by {np.median(people_off):,.0f} people (")
 
 
 def _made(people, schema, method):

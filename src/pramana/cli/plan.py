@@ -228,7 +228,7 @@ def _method_of(method: type[Method], options: Form) -> Method:
                 f"{flag} is no option of method {method.name}: it goes with --method "
                 f"{' or '.join(known[flag])}."
             )
-        values[option.name] = option.read(value) if option.read else value
+        values[option.name] = option.value(value)
     return method(**values)
 
 

@@ -367,20 +367,25 @@ class StatedQuestion:
             answer = self._answer(release)
         except PramanaError as error:
             return QuestionLoss(self.text, self.kind, 1.0, answered=False, reason=str(error))
+        nothing = np.zeros(0)
+        loss, estimate, original = 1.0, nothing, nothing
         if self.kind == "models":
-            loss, errors = _model_loss(answer, truth)
-        elif answer.labels != truth.labels:
-            loss, errors = 1.0, np.zeros(0)
-        else:
-            loss, errors = self._cell_loss(answer, truth, exact)
-        loss = float(np.nan_to_num(loss, nan=1.0))
+            if answer.names == truth.names:
+                loss, estimate, original = _model_loss(answer, truth)
+        elif answer.labels == truth.labels:
+            loss, estimate, original = self._cell_loss(answer, truth, exact)
+        people = exact.opened.rows if self.kind == "tables" else 1  # of shares to counts
+        errors = np.nan_to_num(np.abs(estimate / original - 1), nan=1.0)
+        gaps = people * np.abs(original) * errors
         return QuestionLoss(
             self.text,
             self.kind,
-            min(loss, 1.0),
+            min(float(np.nan_to_num(loss, nan=1.0)), 1.0),
             answered=True,
             median=float(np.median(errors)) if len(errors) else None,
             worst=float(errors.max()) if len(errors) else None,
+            off=float(np.median(gaps)) if len(gaps) else None,
+            off_most=float(gaps.max()) if len(gaps) else None,
         )
 
     def _answer(self, release: Release) -> Any:
@@ -390,8 +395,10 @@ class StatedQuestion:
             return release.mean(self.of, by=self.by, weighted=False)
         return release.regress(self.of, family=self.family, weighted=False)
 
-    def _cell_loss(self, answer: Any, truth: Any, exact: Release) -> tuple[float, FloatArray]:
-        """The loss of a table or of means, and the relative errors of cells with enough records."""
+    def _cell_loss(
+        self, answer: Any, truth: Any, exact: Release
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """The loss of a table or of means; estimates and originals of cells with enough records."""
         estimate, original = np.asarray(answer.estimate), np.asarray(truth.estimate)
         shares = np.asarray(exact.crosstab(*self.by, share=True, weighted=False).estimate)
         gaps = np.abs(estimate - original)
@@ -403,22 +410,16 @@ class StatedQuestion:
             spread = float(np.nanmean(np.abs(numbers - np.nanmean(numbers)))) or 1.0
             loss = float((shares * np.minimum(np.nan_to_num(gaps / spread, nan=1.0), 1.0)).sum())
         shown = (shares * exact.opened.rows >= ENOUGH) & (original != 0)
-        return loss, _relative_errors(estimate[shown], original[shown])
+        return loss, estimate[shown], original[shown]
 
 
-def _model_loss(answer: Any, truth: Any) -> tuple[float, FloatArray]:
-    """The loss of a model, and the relative errors of the coefficients that are clear of zero."""
-    if answer.names != truth.names:
-        return 1.0, np.zeros(0)
+def _model_loss(answer: Any, truth: Any) -> tuple[float, FloatArray, FloatArray]:
+    """The loss of a model; estimates and originals of the coefficients that are clear of zero."""
     scale = np.where(truth.se > 0, truth.se, np.inf)
     gaps = np.abs(answer.coefficients - truth.coefficients) / scale
     loss = float(gaps.sum() / max((np.abs(truth.coefficients) / scale).sum(), 1e-300))
     shown = np.abs(truth.coefficients) > CLEAR * truth.se
-    return loss, _relative_errors(answer.coefficients[shown], truth.coefficients[shown])
-
-
-def _relative_errors(estimate: FloatArray, original: FloatArray) -> FloatArray:
-    return np.nan_to_num(np.abs(estimate / original - 1), nan=1.0)
+    return loss, answer.coefficients[shown], truth.coefficients[shown]
 
 
 @dataclass(frozen=True)
@@ -436,6 +437,9 @@ class QuestionLoss:
         median: the median relative error of the cells, groups or coefficients, without those of few
             records or within their own error.
         worst: the largest one of them.
+        off: the median error of the same in the unit of the question: people, the unit of the
+            column, or that of the coefficient.
+        off_most: the largest one of them.
     """
 
     text: str
@@ -445,18 +449,25 @@ class QuestionLoss:
     reason: str = ""
     median: float | None = None
     worst: float | None = None
+    off: float | None = None
+    off_most: float | None = None
 
     @classmethod
     def mean_of(cls, draws: Sequence[QuestionLoss]) -> QuestionLoss:
         """The loss of one question on average over several releases."""
-        medians = [draw.median for draw in draws if draw.median is not None]
-        worst = [draw.worst for draw in draws if draw.worst is not None]
+
+        def mean_of(name: str) -> float | None:
+            values = [value for draw in draws if (value := getattr(draw, name)) is not None]
+            return float(np.mean(values)) if values else None
+
         return replace(
             draws[0],
             loss=float(np.mean([draw.loss for draw in draws])),
             answered=all(draw.answered for draw in draws),
-            median=float(np.mean(medians)) if medians else None,
-            worst=float(np.mean(worst)) if worst else None,
+            median=mean_of("median"),
+            worst=mean_of("worst"),
+            off=mean_of("off"),
+            off_most=mean_of("off_most"),
         )
 
     @property
@@ -469,6 +480,21 @@ class QuestionLoss:
             f"{self.text}: median error {percent(self.median, 2)}, worst {part} "
             f"{percent(self.worst, 2)}"
         )
+
+    @property
+    def in_its_unit(self) -> str:
+        """The error in the unit of the question.
+
+        >>> QuestionLoss("sex", "tables", 0.1, True, median=0.1, off=27.4, off_most=68).in_its_unit
+        'off by 27 people (10 %), at most 68'
+        """
+        if self.off is None or self.off_most is None or self.median is None:
+            return f"{percent(self.loss, 2)} lost"
+        if self.kind == "tables":
+            off, most, unit = f"{self.off:,.0f}", f"{self.off_most:,.0f}", " people"
+        else:
+            off, most, unit = f"{self.off:,.3g}", f"{self.off_most:,.3g}", ""
+        return f"off by {off}{unit} ({percent(self.median, 2)}), at most {most}"
 
     def to_json(self) -> Form:
         """Values for JSON; a reason only where there is one."""

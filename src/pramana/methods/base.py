@@ -204,6 +204,12 @@ class Option:
     read: Callable[[Sequence[str]], Any] | None
     chooses: bool
 
+    def value(self, given: Any) -> Any:
+        """The value of the field for what an option or a plan file gives."""
+        if self.read is None:
+            return given
+        return self.read([given] if isinstance(given, str) else given)
+
 
 def option(
     default: Any,

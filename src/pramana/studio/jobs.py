@@ -31,7 +31,7 @@ GRACE: Final = 5.0
 MOST_KEPT: Final = 300
 """Results, the newest ones."""
 
-FORM: Final = 3
+FORM: Final = 4
 """Of kept results: another one is not read."""
 
 

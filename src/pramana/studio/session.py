@@ -55,6 +55,7 @@ class Choices(msgspec.Struct, frozen=True):
         chances: The targets that methods are tried at, as one in this many.
         tried: The methods that are tried.
         method: The method chosen; the usual one if empty.
+        options: Of that method, by their flags without dashes.
         target: Numbers of guarantees, such as ``{"k": 100}``.
         release: The name of the folder to write.
         name: Of the data, on reports.
@@ -77,6 +78,7 @@ class Choices(msgspec.Struct, frozen=True):
     chances: tuple[int | float, ...] = ()
     tried: tuple[str, ...] = ()
     method: str = ""
+    options: dict[str, Any] = {}
     target: dict[str, int | float] = {}
     release: str = "release"
     name: str = ""

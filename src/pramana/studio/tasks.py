@@ -170,14 +170,18 @@ def _advice(
         for one in advice.tried
     }
     form: dict[str, Any] = advice.to_json()
+    unanswered = [line for line in form["why"] if " cannot answer: " in line]
+    form["why"] = [line for line in form["why"] if line not in unanswered]
+    if best is not None:  # the page says it with the table
+        form["why"] = form["why"][: bool(advice.refused_columns)]
+    form["within"] = best is not None and best.exposure <= 1 / k
     for entry, trial in zip(form["methods"], advice.tried, strict=True):
         entry["promises"] = claims[entry["method"]]
-        entry["words"] = [question.words for question in trial.questions if question.answered]
-        entry["reasons"] = [
-            f"{question.text}: {question.reason}"
+        entry["errors"] = [
+            (question.text, question.in_its_unit if question.answered else "", question.reason)
             for question in trial.questions
-            if not question.answered
         ]
+        entry["chosen"] = {"response": trial.scenario.flags[3]} if trial.scenario.responses else {}
         entry["best"] = best is not None and entry["method"] == best.scenario.method
         entry["exposure"] = trial.exposure if trial.answers else None
         entry["unanswered"] = [answer.name for answer in trial.answers if answer.found is None]
@@ -185,8 +189,8 @@ def _advice(
             entry["error"] = None  # nothing is answered: no number says how far off it is
     form["methods"] += [
         {"method": own, "target": f"one in {k:.12g}", "refused": True, "note": str(error),
-         "error": None, "exposure": None, "best": False, "unanswered": [], "words": [],
-         "reasons": []}
+         "error": None, "exposure": None, "best": False, "unanswered": [], "errors": [],
+         "chosen": {}}
         for own, error in refused.items()
     ]  # fmt: skip
     return {**form, "k": k, "beside": {"name": name, "heads": heads, "rows": rows}}
@@ -198,6 +202,7 @@ class PlanAsked(TypedDict):
     table: TableAt
     schema: str
     method: str
+    options: dict[str, Any]
     target: dict[str, float]
 
 
@@ -214,7 +219,8 @@ def foresee(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
         return _plan_form(api.design_for(people, *guarantees, method=method))
     return {
         "searched": False,
-        "method": method or api.usual_method([guarantee.name for guarantee in guarantees]).name,
+        "method": asked["method"]
+        or api.usual_method([guarantee.name for guarantee in guarantees]).name,
         "changes": _roughly(changes, people.records),
         "promises": [{"words": guarantee.sentence()} for guarantee in guarantees],
     }
@@ -238,7 +244,7 @@ def search(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
         return _plan_form(api.design_for(people, *guarantees, method=method))
 
 
-def _people(bench: Workbench, asked: PlanAsked) -> tuple[Any, Any, str | None]:
+def _people(bench: Workbench, asked: PlanAsked) -> tuple[Any, Any, Any]:
     """Those of the table, what is asked, and the method; looked at once for all targets."""
     schema, opened = Schema.from_toml(asked["schema"]), bench.table(**asked["table"])
     numbers = bool(asked["method"]) and api.METHODS[asked["method"]].accepts_numbers
@@ -246,7 +252,19 @@ def _people(bench: Workbench, asked: PlanAsked) -> tuple[Any, Any, str | None]:
         f"people {numbers} {asked['schema']}",
         lambda: api.design_context(schema, opened, keep_numbers=numbers),
     )
-    return people, _guarantees(schema, asked), asked["method"] or None
+    return people, _guarantees(schema, asked), _method(asked)
+
+
+def _method(asked: PlanAsked) -> Any:
+    """The method with its options; nothing where the usual one is meant."""
+    if not asked["options"]:
+        return asked["method"] or None
+    kind = api.METHODS[asked["method"]]
+    known = {item.flag[2:]: item for item in api.options_of(kind)}
+    values = {
+        known[flag].name: known[flag].value(given) for flag, given in asked["options"].items()
+    }
+    return kind(**values)
 
 
 def plan(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
@@ -276,7 +294,7 @@ def _opened(bench: Workbench, asked: PlanAsked) -> Any:
 
 def _plan(asked: PlanAsked, **about: Any) -> Any:
     schema = Schema.from_toml(asked["schema"])
-    return api.design(schema, *_guarantees(schema, asked), method=asked["method"] or None, **about)
+    return api.design(schema, *_guarantees(schema, asked), method=_method(asked), **about)
 
 
 def _guarantees(schema: Schema, asked: PlanAsked) -> Any:

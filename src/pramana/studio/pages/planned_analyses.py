@@ -17,6 +17,7 @@ from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.columns import column_labels, described, require_schema, schema_words
 from pramana.studio.pages.data import source_code, table_of
+from pramana.studio.session import Choices
 from pramana.studio.view import (
     GLANCE,
     Entry,
@@ -177,6 +178,9 @@ def _text(kind: str, names: tuple[str, ...]) -> str:
 
 
 CHANCE: Final = 20.0
+ELSEWHERE: Final = ("tables", "max-error", "retention")
+"""Options that state the target, or the planned analyses."""
+
 
 AT_ONCE: Final = 0.35
 """Seconds that an answer of the sliders is waited for before its progress is shown."""
@@ -199,7 +203,7 @@ async def show_level(request: Request, studio: Studio) -> Response:
         running=bool(now.chances),
         planned=len(now.wishes),
         sliders=[letter for letter in api.cli_options() if letter.slider],
-        words=target_words(now.target),
+        words=decision_words(now),
         same=_same_level(studio),
     )
 
@@ -253,6 +257,7 @@ async def foresee(request: Request, studio: Studio, form: Form) -> Response:
         quick=True,
         schema=studio.session.now.schema,
         method=form.choice("method", ("", *_aiming()), "There is no such method."),
+        options=_options(form),
         target=_target(form),
         table=table_of(studio),
     )
@@ -294,14 +299,58 @@ async def choose(studio: Studio, form: Form) -> Response:
     session = studio.session
     method = form.choice("method", ("", *_aiming()), "There is no such method.")
     target = _of_chance(method, form) if form.get("chance") else _target(form)
+    options = _options(form)
     did = f"Chose {method or 'the usual method'}, {target_words(target)}"
     schema = session.now.schema
     if form.get("chance"):  # taken from the methods that were tried on the table
         stated = require_schema(schema)
         origin = api.Provenance.weakest(stated.origin, api.Provenance.TRIALS)
         schema = replace(stated, origin=origin).to_toml()
-    session.change(did, schema=schema, method=method, target=target, acknowledged="")
+    session.change(
+        did, schema=schema, method=method, options=options, target=target, acknowledged=""
+    )
     return goto("/protect")
+
+
+@PAGES.get("/choose/options")
+async def show_options(request: Request, studio: Studio) -> Response:
+    """The options of the method that is chosen in the form."""
+    method, now = request.query_params.get("method", ""), studio.session.now
+    known = offered_options(method) if method in _aiming() else ()
+    given = now.options if method == now.method else {}
+    names = [column.name for column in require_schema(now.schema).released]
+    return fragment(request, "parts/options.html", options=known, given=given, names=names)
+
+
+def offered_options(method: str) -> list[tuple[str, Any]]:
+    """The options that go with a target, by their flags without dashes."""
+    options = ((item.flag[2:], item) for item in api.options_of(api.METHODS[method]))
+    return [(flag, item) for flag, item in options if flag not in ELSEWHERE]
+
+
+def _options(form: Form) -> dict[str, Any]:
+    """The options of the method that the form states, without those that stay as they are."""
+    method, given = form.get("method"), dict[str, Any]()
+    for flag, item in offered_options(method) if method else ():
+        text = form.get(f"option-{flag}")
+        value: Any = text
+        if item.kind is bool:
+            value = bool(text)
+        elif text and item.kind in (int, float):
+            value = number_in(text, f"{flag} must be a number.")
+        elif text and item.choices:
+            value = form.choice(f"option-{flag}", item.choices, f"There is no such {flag}.")
+        if text and value != item.default:
+            given[flag] = value
+    return given
+
+
+def decision_words(now: Choices) -> str:
+    """The target and the options as they are written."""
+    options = [
+        f"{flag} {'' if value is True else value}".strip() for flag, value in now.options.items()
+    ]
+    return ", ".join([target_words(now.target), *options]) if now.target else ""
 
 
 def target_words(target: dict[str, float]) -> str:
@@ -366,7 +415,8 @@ def _jobs(studio: Studio) -> Iterator[Job]:
 async def _sides(results: list[dict[str, Any]], *, whole: bool) -> dict[str, Any]:
     """All that was tried in one list, the best first, and a chart of it."""
     rows = [{**one, "k": result["k"]} for result in results for one in result["methods"]]
-    rows.sort(key=lambda row: not row["best"])  # what is recommended comes first
+    # What is recommended comes first, then what answers everything.
+    rows.sort(key=lambda row: (not row["best"], row["error"] is None, row["error"] or 0))
     best = "recommended" if whole else "best so far"
     points = tuple(
         (

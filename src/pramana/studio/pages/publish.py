@@ -27,8 +27,8 @@ from pramana.studio.pages.columns import (
     schema_words,
 )
 from pramana.studio.pages.data import source_code, table_of
-from pramana.studio.pages.planned_analyses import target_words, wish_texts
-from pramana.studio.session import require_all_free
+from pramana.studio.pages.planned_analyses import decision_words, wish_texts
+from pramana.studio.session import Choices, require_all_free
 from pramana.studio.view import (
     GLANCE,
     Entry,
@@ -61,7 +61,7 @@ async def show(request: Request, studio: Studio) -> Response:
         request,
         "publish.html",
         schema=schema,
-        words=target_words(now.target),
+        words=decision_words(now),
         formats=COPIES,
         labels=column_labels(studio),
         unique=_added_unique(studio),
@@ -196,6 +196,7 @@ def _plan_of(studio: Studio) -> dict[str, Any]:
     return {
         "schema": now.schema,
         "method": now.method,
+        "options": now.options,
         "target": now.target,
         "table": table_of(studio),
     }
@@ -219,7 +220,7 @@ def plan_file(studio: Studio) -> PlanFile:
     """What was decided, as the command line takes it."""
     now = studio.session.now
     asked = tuple(wish_texts(now.wishes))
-    return api.PlanFile("schema.toml", now.target, now.method, {}, asked, now.copies)
+    return api.PlanFile("schema.toml", now.target, now.method, now.options, asked, now.copies)
 
 
 def same_by_plan(studio: Studio) -> SameWork:
@@ -239,6 +240,8 @@ def same_release(studio: Studio) -> SameWork:
     for name, value in now.target.items():
         flags += [f"--{name.replace('_', '-')}", f"{value:.12g}"]
     how = ["--method", now.method] if now.method else []
+    for flag, value in now.options.items():
+        how += [f"--{flag}", *([] if value is True else [str(value)])]
     also = [{"csv": "--csv", "dta": "--stata", "sav": "--spss"}[copy] for copy in now.copies]
     words = ("pramana", "protect", file, *read, "--schema", "schema.toml", *flags, *how, *also)
     target = ", ".join(f"{name!r}: {value:.12g}" for name, value in now.target.items())
@@ -248,7 +251,7 @@ def same_release(studio: Studio) -> SameWork:
         'schema = pm.Schema.load("schema.toml")\n'
         f"asked = api.guarantees_from_options({{{target}}}{aims}, schema=schema)\n"
         f"truth = {source_code(studio)}\n"
-        f"plan = pm.design(schema, *asked, data=truth, method={now.method or None!r})\n"
+        f"plan = pm.design(schema, *asked, data=truth, method={_method_code(now)})\n"
         f"pm.protect(truth, plan, to={now.release!r}, copies={list(now.copies)!r})\n"
         f"print(pm.verify({now.release!r}, original=truth))"
     )
@@ -260,6 +263,16 @@ def same_release(studio: Studio) -> SameWork:
         ),
         code,
     )
+
+
+def _method_code(now: Choices) -> str:
+    """The method with its options in Python."""
+    if not now.options:
+        return repr(now.method or None)
+    kind = api.METHODS[now.method]
+    known = {item.flag[2:]: item for item in api.options_of(kind)}
+    values = {known[flag].name: known[flag].value(given) for flag, given in now.options.items()}
+    return f"api.METHODS[{now.method!r}](**{values!r})"
 
 
 EDITIONS: Final = {
