@@ -14,6 +14,7 @@ from pramana.base.text import text_up
 from pramana.cli.collect import new
 from pramana.collect.closing import certificate_of
 from pramana.collect.definition import define
+from pramana.collect.folder import questionnaire
 from pramana.collect.survey import (
     NOT_SAID,
     PLACEHOLDER,
@@ -21,6 +22,7 @@ from pramana.collect.survey import (
     TRANSLATIONS,
     WORDS,
     Survey,
+    consent_of,
     read_survey,
 )
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
@@ -305,6 +307,50 @@ def test_nothing_is_said_of_a_bound_that_is_not_promised() -> None:
 
     assert "No anonymity is guaranteed" in said
     assert "1 in k" not in said
+
+
+GERMAN = """
+[translations.de]
+title = "Wie wir leben"
+contact = "das Rathaus"
+questions = { employed = "Arbeiten Sie?" }
+answers = { employed = { yes = "ja", no = "nein" } }
+"""
+
+
+def test_a_translation_changes_texts_and_nothing_else() -> None:
+    """The answers that are sent, and the channel, are the same; the consent is in German."""
+    text = survey_text("retention") + GERMAN
+    definition, _ = define(read_survey(text), text)
+    german = definition.survey.in_language("de")
+    assert german.schema == definition.survey.schema
+    assert (german.title, german["employed"].text) == ("Wie wir leben", "Arbeiten Sie?")
+    assert german["employed"].labels == {"yes": "ja", "no": "nein"}
+    assert german["age"].text == definition.survey["age"].text
+    assert "Kontakt für Fragen und Beschwerden: das Rathaus." in consent_of(definition, "de")
+    assert consent_of(definition) == definition.consent()
+    page = questionnaire(definition)
+    first, second = page["languages"]
+    assert (first["language"], second["language"]) == ("en", "de")
+    assert first["words"] == page["words"]
+    assert second["consent"] == consent_of(definition, "de")
+    assert "languages" not in questionnaire(define(read_survey(survey_text()), survey_text())[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("[translations.en]", "must be another language than that of the survey"),
+        ('[translations.de.questions]\nx = "x"', "names a question 'x', and there is none"),
+        ('[translations.de.answers]\nage = { x = "x" }', "must give texts for its answers"),
+        ('[translations.de.words]\nx = "x"', "unknown entry 'x'"),
+        ('[translations.de]\nname = "x"', "translations"),
+    ],
+)
+def test_a_wrong_translation_is_refused(wrong: str, said: str) -> None:
+    """In one line that names what is wrong."""
+    with pytest.raises(InvalidSchema, match=said):
+        read_survey(f"{survey_text()}\n{wrong}")
 
 
 @pytest.mark.parametrize("language", sorted(set(TRANSLATIONS) - {"en"}))

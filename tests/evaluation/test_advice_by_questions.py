@@ -126,7 +126,7 @@ def test_costs_are_told_in_the_terms_of_the_question(advice, people):
     (table,) = questions_of(["region"], SCHEMA)
     lost = table.loss_of(release, exact)
     assert (lost.off, lost.off_most) == pytest.approx((np.median(people_off), people_off.max()))
-    assert lost.in_its_unit.startswith(f"off by {np.median(people_off):,.0f} people (")
+    assert lost.in_its_unit.startswith(f"median error {np.median(people_off):.3g} people (")
 
 
 def _made(people, schema, method):

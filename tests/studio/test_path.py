@@ -584,7 +584,7 @@ def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
     opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["0"]})
     opened.post("/choose/try", {"method": ["retention", "inverse-frequency"], "chances": "3"})
     told = words(opened.part("/choose/tried"))
-    assert re.search(r"income by sex off by [\d,.]+ \([\d.]+ %\), at most", told)
+    assert re.search(r"income by sex median error [\d,.]+ \([\d.]+ %\), at most", told)
     assert "income by sex cannot answer Why inverse-frequency cannot answer income by sex" in told
     opened.post("/choose/try", {"method": ["resample", "permute"], "chances": "1e6"})
     assert "cannot be met" in words(opened.part("/choose/tried"))

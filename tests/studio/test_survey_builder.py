@@ -20,8 +20,8 @@ from tests.studio.conftest import Visitor, words
 QUESTION = {"kind": "answers", "name": "", "text": "", "values": "yes\nno"}
 WHOLE = {
     "title": "Travel", "office": "Office", "about": "", "contact": "us", "retention": "a year",
-    "language": "en", "expected": "400", "minimum": "20", "target": "k", "number": "10",
-    "survey_file": "travel.toml",
+    "language": "en", "other": "", "expected": "400", "minimum": "20", "target": "k",
+    "number": "10", "survey_file": "travel.toml",
 }  # fmt: skip
 
 
@@ -93,6 +93,32 @@ def test_questions_are_added_moved_and_removed(draft: Visitor) -> None:
     assert [one["name"] for one in entries(draft)["questions"]] == ["work", "travel"]
     draft.post("/undo")
     assert len(entries(draft)["questions"]) == 3
+
+
+def test_a_second_language_has_texts_and_answers(draft: Visitor) -> None:
+    """Lines of answers are in the order of the answers; an empty line stays as it is."""
+    german = {
+        "other": "de",
+        "other-title": "Wege",
+        "other-text-0": "Arbeiten Sie?",
+        "other-values-0": "Ja\nNein",
+        "other-values-1": "\nAuto",
+    }
+    draft.post("/surveys/edit", form(WORK, TRAVEL) | german)
+    survey = read_survey(draft.session.now.survey).in_language("de")
+    assert (survey.title, survey["work"].text) == ("Wege", "Arbeiten Sie?")
+    assert survey["work"].labels == {"1": "Ja", "2": "Nein"}
+    assert survey["travel"].labels == {"car": "Auto"}
+    shown = draft.get("/surveys/edit").text
+    assert ">\nJa\nNein\n</textarea>" in shown
+    assert ">\n\nAuto\n</textarea>" in shown
+    quiet = {"hx-request": "true"}
+    again = draft.post("/surveys/edit", form(WORK, AGE) | german, **quiet)
+    assert "HX-Refresh" in again.headers  # another kind of question has other fields
+    again = draft.post("/surveys/edit", form(WORK, AGE, title="t") | german, **quiet)
+    assert "HX-Refresh" not in again.headers
+    draft.post("/surveys/edit", form(WORK, TRAVEL) | german | {"other": ""})
+    assert "translations" not in entries(draft)
 
 
 def test_entries_that_the_form_does_not_show_stay(visitor: Visitor, folder: Path) -> None:

@@ -324,9 +324,8 @@ def questionnaire(definition: Definition) -> Form:
     return {
         "trial": False,
         "identity": definition.identity,
-        "title": survey.title,
-        "office": survey.office,
-        "about": survey.about,
+        **_texts(survey, definition.consent()),
+        **_translations(definition),
         "codes": survey.codes,
         "keys": definition.keys,
         "panel": survey.waves > 1,
@@ -334,7 +333,6 @@ def questionnaire(definition: Definition) -> Form:
         "file": f"answer-{definition.identity[:8]}",
         "skipped": SKIPPED,
         "not_said": NOT_SAID,
-        "consent": definition.consent(),
         "questions": [
             {
                 "name": question.name,
@@ -349,7 +347,41 @@ def questionnaire(definition: Definition) -> Form:
             for question in survey.questions
         ],
         "channel": channel,
+    }
+
+
+def _texts(survey: Survey, consent: list[str]) -> Form:
+    """All that the page says in one language, but the questions."""
+    return {
+        "title": survey.title,
+        "office": survey.office,
+        "about": survey.about,
+        "consent": consent,
         "words": {word: survey.said(word) for word in WORDS if not word.startswith("consent")},
+    }
+
+
+def _translations(definition: Definition) -> Form:
+    """The texts by language, where there are several; the first is that of the survey."""
+    survey = definition.survey
+    translated = {language: survey.in_language(language) for language in survey.translations}
+    consents = {language: consent_of(definition, language) for language in translated}
+    languages = {survey.language: survey, **translated}
+    consents[survey.language] = definition.consent()
+    if len(languages) == 1:
+        return {}
+    return {
+        "languages": [
+            {
+                **_texts(one, consents[language]),
+                "language": language,
+                "direction": one.direction,
+                "questions": [
+                    {"text": own.text, "labels": dict(own.labels)} for own in one.questions
+                ],
+            }
+            for language, one in languages.items()
+        ]
     }
 
 

@@ -42,6 +42,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec.structs import replace
 
 from pramana.base.atomic_files import read_file
 from pramana.base.rounding import TOTAL, log_up
@@ -205,6 +206,26 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
                 yield Impossible.of({name: rest, self.name: answered})
 
 
+class Translation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The texts of a survey in another language; what is left out stays as it is.
+
+    Attributes:
+        questions: the text of each question, by its name.
+        answers: the texts of its answers, by the answer.
+        words: texts of the page in other words.
+    """
+
+    title: Text | None = None
+    office: Text | None = None
+    about: Text | None = None
+    contact: Text | None = None
+    retention: Text | None = None
+    questions: dict[str, Text] = field(default_factory=dict)
+    answers: dict[str, dict[str, Text]] = field(default_factory=dict)
+    words: dict[str, Text] = field(default_factory=dict)
+    direction: Literal["ltr", "rtl"] = "ltr"
+
+
 class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only=True):
     """The questions of a survey, its expected number of people, and its target.
 
@@ -225,6 +246,7 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
         words: texts of the page that the office has put in other words or another language.
         language: of the texts, as in HTML.
         direction: ``ltr`` or ``rtl``.
+        translations: the texts in other languages, among which people choose.
         waves: how often the same people are asked; 1 if it is no panel.
         all_waves_epsilon: the epsilon of all waves together, in a panel.
     """
@@ -245,6 +267,7 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
     words: dict[str, Text] = field(default_factory=dict)
     language: str = "en"
     direction: Literal["ltr", "rtl"] = "ltr"
+    translations: dict[str, Translation] = field(default_factory=dict)
     waves: Annotated[int, Meta(ge=1, le=100)] = 1
     all_waves_epsilon: Annotated[float, Meta(gt=0, le=MOST_EPSILON)] | None = None
 
@@ -274,12 +297,22 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
                     f"{name} must be at most {MOST_EPSILON}: a larger one guarantees nothing."
                 )
         self._check_questions()
-        for word, text in self.words.items():
-            if word not in WORDS:
-                raise InvalidSchema(f"[words] has an unknown entry '{word}'.")
-            for mark in PLACEHOLDER.findall(WORDS[word]):
-                if mark not in text:
-                    raise InvalidSchema(f"words.{word} must say where {mark} stands.")
+        _check_words(self.words)
+        for language, texts in self.translations.items():
+            self._check_translation(language, texts)
+
+    def _check_translation(self, language: str, texts: Translation) -> None:
+        where = f"translations.{language}"
+        if language == self.language:
+            raise InvalidSchema(f"{where} must be another language than that of the survey.")
+        _check_words(texts.words)
+        named = {question.name: question for question in self.questions}
+        for name in (*texts.questions, *texts.answers):
+            if name not in named:
+                raise InvalidSchema(f"{where} names a question '{name}', and there is none.")
+        for name, answers in texts.answers.items():
+            if not {*answers} <= {*named[name].answers}:
+                raise InvalidSchema(f"{where}.answers.{name} must give texts for its answers.")
 
     def _check_questions(self) -> None:
         before: dict[str, SurveyQuestion] = {}
@@ -302,6 +335,27 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
 
     def __getitem__(self, name: str) -> SurveyQuestion:
         return next(question for question in self.questions if question.name == name)
+
+    def in_language(self, language: str) -> Survey:
+        """The same survey with its texts in another language."""
+        texts = self.translations[language]
+        heads = ("title", "office", "about", "contact", "retention")
+        return replace(
+            self,
+            **{name: getattr(texts, name) or getattr(self, name) for name in heads},
+            language=language,
+            direction=texts.direction,
+            translations={},
+            words=texts.words,
+            questions=tuple(
+                replace(
+                    question,
+                    text=texts.questions.get(question.name, question.text),
+                    texts=question.texts | texts.answers.get(question.name, {}),
+                )
+                for question in self.questions
+            ),
+        )
 
     @property
     def tables(self) -> tuple[tuple[str, ...], ...]:
@@ -428,6 +482,16 @@ def survey_toml(form: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _check_words(words: Mapping[str, str]) -> None:
+    """Refuse words that the page does not have, or that leave out what is filled in."""
+    for word, text in words.items():
+        if word not in WORDS:
+            raise InvalidSchema(f"[words] has an unknown entry '{word}'.")
+        for mark in PLACEHOLDER.findall(WORDS[word]):
+            if mark not in text:
+                raise InvalidSchema(f"words.{word} must say where {mark} stands.")
+
+
 def _check_texts(value: Any, place: str) -> None:
     """Refuse long texts, and characters that screens and programs obey and nobody sees."""
     if isinstance(value, str):
@@ -463,9 +527,10 @@ TRANSLATIONS: Final[dict[str, dict[str, Any]]] = {
 WORDS: Final[dict[str, str]] = TRANSLATIONS["en"]
 
 
-def consent_of(definition: Definition) -> list[str]:
+def consent_of(definition: Definition, language: str | None = None) -> list[str]:
     """The consent text of a survey; the page shows the first five sentences before all else."""
     survey = definition.survey
+    survey = survey if language is None else survey.in_language(language)
     not_stated = survey.said("not_stated")
     draws = [draw for asked in definition.channel.asked for draw in asked.draws]
     kept = [chance for draw in draws for chance in draw.kept_answers]
@@ -481,19 +546,19 @@ def consent_of(definition: Definition) -> list[str]:
         *_rounding(survey),
         survey.said("consent_after"),
         survey.said("consent_use"),
-        *_number_of_questions(definition),
-        *_guarantees(definition),
-        *_panel(definition),
+        *_number_of_questions(definition, survey),
+        *_guarantees(definition, survey),
+        *_panel(definition, survey),
         survey.said(f"consent_least{each}", least=survey.number(f"{survey.minimum:,}")),
         survey.said(f"{once}{each}"),
     ]
 
 
-def _guarantees(definition: Definition) -> Iterator[str]:
+def _guarantees(definition: Definition, survey: Survey) -> Iterator[str]:
     """In the language of the survey, or as the certificate says it."""
     promised = definition.promised()
     for guarantee, sentence in zip(promised, definition.promises(promised), strict=True):
-        yield definition.survey.guarantee(guarantee) or sentence
+        yield survey.guarantee(guarantee) or sentence
 
 
 def _rounding(survey: Survey) -> list[str]:
@@ -524,9 +589,8 @@ def _range(low: str, high: str, survey: Survey, *, alone: bool) -> str:
     return high if alone else f"{low} {survey.said('to')} {high}"
 
 
-def _number_of_questions(definition: Definition) -> list[str]:
+def _number_of_questions(definition: Definition, survey: Survey) -> list[str]:
     """How many of the questions a person is asked, if they are drawn at random."""
-    survey = definition.survey
     sizes = [len(asked.columns) for asked in definition.channel.asked]
     low, high, questions = min(sizes), max(sizes), len(survey.questions)
     if low == questions:  # everybody is asked all of them
@@ -535,17 +599,17 @@ def _number_of_questions(definition: Definition) -> list[str]:
     return [survey.said("consent_sets", number=number, questions=questions)]
 
 
-def _panel(definition: Definition) -> list[str]:
+def _panel(definition: Definition, survey: Survey) -> list[str]:
     """The epsilons of one wave and of all waves."""
     panel = definition.panel
     if panel is None:
         return []
     return [
-        definition.survey.said(
+        survey.said(
             "consent_panel",
-            waves=definition.survey.waves,
-            one=definition.survey.number(text_up(log_up(definition.mechanism.gamma), 3)),
-            alike=definition.survey.number(text_up(panel.epsilon, 3)),
-            changing=definition.survey.number(text_up(panel.changing_epsilon, 3)),
+            waves=survey.waves,
+            one=survey.number(text_up(log_up(definition.mechanism.gamma), 3)),
+            alike=survey.number(text_up(panel.epsilon, 3)),
+            changing=survey.number(text_up(panel.changing_epsilon, 3)),
         )
     ]

@@ -485,16 +485,14 @@ class QuestionLoss:
     def in_its_unit(self) -> str:
         """The error in the unit of the question.
 
-        >>> QuestionLoss("sex", "tables", 0.1, True, median=0.1, off=27.4, off_most=68).in_its_unit
-        'off by 27 people (10 %), at most 68'
+        >>> QuestionLoss("sex", "tables", 0.1, True, median=0.1, off=27.4, off_most=680).in_its_unit
+        'median error 27.4 people (10 %), at most 680'
         """
         if self.off is None or self.off_most is None or self.median is None:
             return f"{percent(self.loss, 2)} lost"
-        if self.kind == "tables":
-            off, most, unit = f"{self.off:,.0f}", f"{self.off_most:,.0f}", " people"
-        else:
-            off, most, unit = f"{self.off:,.3g}", f"{self.off_most:,.3g}", ""
-        return f"off by {off}{unit} ({percent(self.median, 2)}), at most {most}"
+        off, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (self.off, self.off_most))
+        unit = " people" if self.kind == "tables" else ""
+        return f"median error {off}{unit} ({percent(self.median, 2)}), at most {most}"
 
     def to_json(self) -> Form:
         """Values for JSON; a reason only where there is one."""

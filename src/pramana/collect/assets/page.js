@@ -3,7 +3,8 @@
 // randomised record; for good it keeps which questions chance has chosen and that it has answered.
 (() => {
   const survey = readSurvey();
-  const { channel, words: text } = survey;
+  const { channel } = survey;
+  let text = survey.words;
   const main = document.getElementById("main");
   const KEY = `pramana.${survey.identity}`;
   const FOR_LIFE = ["set", "permanent"];
@@ -151,6 +152,27 @@
     screen(element("section", [element("h2", text.declined), element("p", text.declined_words)], { class: "card" }));
   }
 
+  // The texts of a language, in place of those before; what is sent does not depend on it.
+  const languageOf = (own) => new Intl.DisplayNames([own.language], { type: "language" }).of(own.language);
+  function speak({ questions, language, direction, ...texts }) {
+    Object.assign(survey, texts);
+    text = survey.words;
+    survey.questions.forEach((one, at) => Object.assign(one, questions[at]));
+    Object.assign(document.documentElement, { lang: language, dir: direction });
+    document.title = survey.title;
+  }
+
+  // Buttons for the other languages, each named in its own.
+  function languages() {
+    const others = (survey.languages ?? []).filter((own) => own.language !== document.documentElement.lang);
+    if (!others.length) return null;
+    return element("p", others.map((own) => {
+      const made = button(languageOf(own), () => { speak(own); welcome(); }, true);
+      made.lang = own.language;
+      return made;
+    }), { class: "buttons languages" });
+  }
+
   const codeOf = (typed) => typed.replace(/[\s-]/g, "").toUpperCase();
 
   function codeField() {
@@ -163,7 +185,7 @@
   function welcome(said = "") {
     answers = plain({});
     if (!survey.codes && resumed()) return;
-    const parts = [];
+    const parts = [languages()].filter(Boolean);
     if (survey.about) parts.push(element("p", survey.about));
     const card = element("section", survey.consent.slice(0, 5).map(sentence), { class: "card", "aria-label": text.promise });
     card.append(element("details", [element("summary", text.more), ...survey.consent.slice(5).map(sentence),
@@ -452,5 +474,7 @@
     if (wave >= 1 && wave <= survey.keys.length) return welcome();
     return screen(element("p", text.offline_wave, { class: "error", role: "alert" }));
   }
+  const wanted = survey.languages?.find((own) => own.language.split("-")[0] === navigator.language.split("-")[0]);
+  if (wanted) speak(wanted);
   opened();
 })();

@@ -97,18 +97,20 @@ document.body.addEventListener("saved", (event) => {
 });
 
 // A change that is being saved is waited for before a link leads away, and before the list is shown anew.
-let changes = 0, sent = 0, done = 0, leaving = null, stale = false;
+let changes = 0, sent = 0, done = 0, leaving = null, pressed = null, stale = false;
 const autosaved = (element) => element.closest && element.closest("form[data-autosave]");
 const saves = (event) => event.detail.requestConfig?.verb === "post" && autosaved(event.detail.elt);
 const panel = document.getElementById("panel");
 function settled() {
   if (done < changes) return;
-  if (leaving) window.location.assign(leaving);
+  if (pressed) pressed.form.requestSubmit(pressed);
+  else if (leaving) window.location.assign(leaving);
   else if (stale && panel && !panel.open) window.location.reload();
 }
 document.addEventListener("change", (event) => {
   const field = event.target;
-  if (!autosaved(field) || !(field.matches(".autosave") || field.hasAttribute("hx-post"))) return;
+  const saving = field.matches(".autosave") || field.hasAttribute("hx-post") || field.form?.dataset.autosave === "all";
+  if (!autosaved(field) || !saving) return;
   changes += 1;
   stale = stale || Boolean(field.closest("#panel"));
 }, true); // before the request of the field itself
@@ -118,6 +120,11 @@ document.body.addEventListener("htmx:afterRequest", (event) => {
   done = sent;
   settled();
 });
+document.addEventListener("submit", (event) => {
+  if (!autosaved(event.target) || done >= changes) return;
+  event.preventDefault();
+  pressed = event.submitter;
+}, true);
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || done >= changes) return;

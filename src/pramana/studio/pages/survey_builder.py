@@ -109,6 +109,7 @@ async def edit(request: Request, studio: Studio) -> Response:
         targets=TARGETS,
         texts=TEXTS,
         languages=LANGUAGES,
+        other=_other(draft),
         folder=folder,
         same=same,
     )
@@ -129,8 +130,9 @@ async def change(request: Request, studio: Studio, form: Form) -> Response:
         return await _written(studio, make=form.get("do") == "make", force=bool(form.get("force")))
     if not request.headers.get("hx-request"):
         return goto("/surveys/edit" if at is None else f"/surveys/edit#question-{at}")
-    if list(map(_kind, before["questions"])) != list(map(_kind, draft["questions"])):
-        return Response(status_code=204, headers={"HX-Refresh": "true"})  # other hints
+    shown = [(_other(one), *map(_kind, one["questions"])) for one in (before, draft)]
+    if shown[0] != shown[1]:
+        return Response(status_code=204, headers={"HX-Refresh": "true"})  # other fields
     return saved(studio, fragment(request, "parts/survey_conditions.html", questions=_forms(draft)))
 
 
@@ -234,6 +236,32 @@ def _values(question: dict[str, Any], kind: str) -> str:
     return "\n".join(code if code == text else f"{code} = {text}" for code, text in codes)
 
 
+def _other(draft: dict[str, Any]) -> str:
+    """The second language of the form."""
+    stated = draft.get("translations", {})
+    return next((language for language in LANGUAGES if language in stated), "")
+
+
+def _translated(old: dict[str, Any], form: Form, questions: list[dict[str, Any]]) -> dict[str, Any]:
+    """The texts in the second language: answers are a line each, in the order of the answers."""
+    texts = {name: form.get(f"other-{name}") for name in TEXTS}
+    asked = {one["name"]: form.get(f"other-text-{at}") for at, one in enumerate(questions)}
+    answers = {
+        one["name"]: {
+            code: line.strip()
+            for code, line in zip(
+                _codes(one), form.last(f"other-values-{at}").splitlines(), strict=False
+            )
+            if line.strip()
+        }
+        for at, one in enumerate(questions)
+    }
+    kept = {name: value for name, value in old.items() if name in ("words", "direction")}
+    stated = {**texts, "questions": {n: t for n, t in asked.items() if t},
+              "answers": {n: t for n, t in answers.items() if t}}  # fmt: skip
+    return kept | {name: value for name, value in stated.items() if value}
+
+
 def _with_form(draft: dict[str, Any], form: Form) -> dict[str, Any]:
     """The entries of the draft with what the form says; an empty field is no entry."""
     target = form.choice("target", TARGETS, "Choose a guarantee.")
@@ -250,6 +278,13 @@ def _with_form(draft: dict[str, Any], form: Form) -> dict[str, Any]:
     for at in range(int(form.number("questions") or 0)):
         old = before[at] if at < len(before) else {}
         new["questions"].append(_question(old, form, at, new["questions"]))
+    other = form.choice("other", ("", *LANGUAGES), "There is no such language.")
+    translations = dict(new.pop("translations", {}))
+    texts = translations.pop(_other(draft), {})
+    if other and other != form.get("language"):
+        translations = {other: _translated(texts, form, new["questions"]), **translations}
+    if translations:
+        new["translations"] = translations
     return new
 
 
