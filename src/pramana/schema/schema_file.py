@@ -1,8 +1,4 @@
-"""Read and write schema files in TOML, and find the line of an entry.
-
-Neither tomllib nor tomlkit reports the positions of values, so that the line of an entry is found
-here: a schema file has one entry a line, below the header of its column.
-"""
+"""Read and write schema files in TOML."""
 
 from __future__ import annotations
 
@@ -50,17 +46,14 @@ def text_of(path: Path, *, what: str = "schema file") -> str:
 
 
 def read_schema_file(path: Path) -> Schema:
-    """The schema in a TOML file; every error names the file, and the line where it has one."""
+    """The schema in a TOML file; every error names the file, and the entry where it has one."""
     text = text_of(path)
     try:
         return read_schema(text, folder=path.parent)
     except PramanaError as error:
-        line = line_of(text, error.fields.get("column"), error.fields.get("entry"))
-        number, entry = line or (None, None)
-        where = "".join(
-            [str(path), f", line {number}" if number else "", f", {entry}" if entry else ""]
-        )
-        raise error.reworded(f"{where}: {error}", file=str(path), line=number) from None
+        entry = error.fields.get("entry")
+        where = f"{path}, {entry}" if entry else str(path)
+        raise error.reworded(f"{where}: {error}", file=str(path)) from None
 
 
 def read_toml(text: str, *, what: str) -> Form:
@@ -186,75 +179,6 @@ def _dates_as_text(value: Any) -> Any:
     return value
 
 
-# -- the line of an entry --------------------------------------------------------------------------
-
-HEADER: Final = re.compile(r"^\s*\[+\s*(.+?)\s*\]+\s*(#.*)?$")
-KEY: Final = re.compile(
-    r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*="""
-)
-ELSEWHERE: Final = "\0"
-"""Stands for the tables of a file that are no columns, such as ``[[impossible]]``."""
-
-
-def line_of(text: str, column: str | None, entry: str | None) -> tuple[int, str | None] | None:
-    r"""The line of an entry of a column, else of the whole schema, else of the column's header.
-
-    Returns:
-        The number of the line, counted from 1, and the entry; nothing where no line fits.
-
-    >>> line_of("[columns.age]\nrole = 'key'\nbins = [1]\n", "age", "bins")
-    (3, 'bins')
-    """
-    lines = _lines(text)
-    for owner in (column, None):
-        for number, where, key in lines:
-            if entry is not None and (where, key) == (owner, entry):
-                return number, key
-    headers = (
-        (number, None)
-        for number, where, key in lines
-        if column is not None and where == column and key is None
-    )
-    return next(headers, None)
-
-
-def _lines(text: str) -> list[tuple[int, str | None, str | None]]:
-    """Number, column and entry of each header (without an entry) and each entry."""
-    entries: list[tuple[int, str | None, str | None]] = []
-    column: str | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := HEADER.match(line):
-            parts = _parts_of_key(header[1])
-            column = None if parts == ["columns"] else ELSEWHERE
-            if parts[:1] == ["columns"] and len(parts) == 2:
-                column = parts[1]
-                entries.append((number, column, None))
-            elif column is not None and parts:
-                entries.append((number, None, parts[0]))
-        elif key := KEY.match(line):
-            parts = _parts_of_key(key[1])
-            if column is None and parts[:1] == ["columns"] and len(parts) > 1:
-                entries.append((number, parts[1], parts[2] if len(parts) > 2 else None))
-            elif parts:
-                entries.append((number, column, parts[0]))
-    return entries
-
-
-def _parts_of_key(dotted: str) -> list[str]:
-    """The parts of a key with dots, as TOML reads them."""
-    try:
-        table: Any = tomllib.loads(f"{dotted} = 0")
-    except (ValueError, RecursionError):
-        return []
-    parts = []
-    while isinstance(table, dict):
-        if not table:  # nothing but a comment
-            return []
-        name, table = next(iter(table.items()))
-        parts.append(name)
-    return parts
-
-
 # -- writing ---------------------------------------------------------------------------------------
 
 ORIGIN_NOTE: Final = (
@@ -301,10 +225,9 @@ def write_schema(
 def with_column_rewritten(text: str, schema: Schema, name: str) -> str:
     """The text of a schema file with one column changed; written anew if that does not suffice."""
     lines = text.splitlines()
-    starts = [number - 1 for number, column, key in _lines(text) if (column, key) == (name, None)]
-    if starts:
-        begin = starts[0]
-        after = (at for at in range(begin + 1, len(lines)) if HEADER.match(lines[at]))
+    if header_of(name) in lines:
+        begin = lines.index(header_of(name))
+        after = (at for at in range(begin + 1, len(lines)) if lines[at].startswith("["))
         end = next(after, len(lines))
         gap = [""] if end < len(lines) else []
         column = _column_lines(schema.column(name))
