@@ -28,7 +28,7 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.frequencies import inverse_frequency_design
 from pramana.methods.optimal import dense as dense_module
 from pramana.methods.optimal.cells import squared_error
-from pramana.methods.optimal.grid import GRIDS, best_on_grid, on_grid
+from pramana.methods.optimal.publication import GRIDS, best_on_grid, on_grid
 from pramana.methods.optimal.search import optimal_design
 from pramana.schema.joint_cells import Counts
 

@@ -30,8 +30,8 @@ from pramana.methods.optimal.cells import (
 )
 from pramana.methods.optimal.dense import Programs, solve_dense
 from pramana.methods.optimal.dense import members as members_of
-from pramana.methods.optimal.grid import GRIDS, best_on_grid, loss_changes, on_grid, stepped
 from pramana.methods.optimal.method import Optimal
+from pramana.methods.optimal.publication import GRIDS, best_on_grid, loss_changes, on_grid, stepped
 from pramana.methods.optimal.search import optimal_design, solve_sparse
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import CellRules, Counts

@@ -20,8 +20,8 @@ from pramana.experiments.harness import (
     columns_of,
     scatter,
 )
-from pramana.methods.optimal.grid import GRIDS, best_on_grid
 from pramana.methods.optimal.method import ROUNDED
+from pramana.methods.optimal.publication import GRIDS, best_on_grid
 from pramana.methods.optimal.search import OptimalDesign, optimal_design
 from pramana.types import Form, IntArray
 

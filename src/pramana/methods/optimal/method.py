@@ -25,11 +25,13 @@ from pramana.mechanisms.transition import Dense
 from pramana.methods.base import Method, fingerprint, option, single_target
 from pramana.methods.context import DesignContext, randomised
 from pramana.methods.optimal.cells import DONORS, LOSSES, Donors, KeyCells, Loss
-from pramana.methods.optimal.grid import FEW_CELLS, GRIDS, best_on_grid
 from pramana.methods.optimal.listing import WHOLE, listed_cells
 from pramana.methods.optimal.publication import (
     BIASED,
+    FEW_CELLS,
+    GRIDS,
     as_listed,
+    best_on_grid,
     bytes_of_certificate,
     bytes_of_matrix,
     bytes_of_records,

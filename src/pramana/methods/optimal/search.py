@@ -42,7 +42,7 @@ from pramana.methods.optimal.cells import (
 )
 from pramana.methods.optimal.covering import SMALL_SHARE, Covering, cover, first_needs
 from pramana.methods.optimal.dense import solve_dense
-from pramana.methods.optimal.grid import transitions
+from pramana.methods.optimal.publication import transitions
 from pramana.methods.symmetric_flows import least_cost
 from pramana.schema.joint_cells import Counts
 from pramana.types import BoolArray, FloatArray, IntArray
