@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -74,6 +77,41 @@ def test_digests_are_those_of_the_files(release, files):
     assert {own["sha256"] for own in json.loads(files["dataset.jsonld"])["distribution"]} == digests
     graph = json.loads(files["provenance.jsonld"])["@graph"]
     assert {own["pramana:sha256"] for own in graph if "pramana:sha256" in own} == digests
+
+
+# In a process of its own, as the validators warn of their own dependencies.
+VALIDATE = """
+import json, sys
+import frictionless, mlcroissant, rdflib
+folder = sys.argv[1]
+package = json.load(open(f"{folder}/datapackage.json"))
+croissant = mlcroissant.Dataset(jsonld=f"{folder}/croissant.json")
+prov = rdflib.Namespace("http://www.w3.org/ns/prov#")
+graph = rdflib.Graph().parse(f"{folder}/provenance.jsonld", format="json-ld")
+print(json.dumps({
+    "frictionless": [str(own) for own in frictionless.Package.metadata_validate(package)],
+    "croissant": list(croissant.metadata.ctx.issues.errors),
+    "fields": [own.name for own in croissant.metadata.record_sets[0].fields],
+    "derived": len(list(graph.subject_objects(prov.wasDerivedFrom))),
+    "generated": len(list(graph.subject_objects(prov.wasGeneratedBy))),
+    "labels": sorted(str(own) for own in graph.objects(None, rdflib.RDFS.label)),
+}))
+"""
+
+
+def test_the_validators_of_the_catalogues_accept_the_files(release, tmp_path):
+    """Frictionless, mlcroissant and an RDF parser: no error, and what they read back."""
+    for name in ("frictionless", "mlcroissant", "rdflib"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    pm.evidence(release, tmp_path / "evidence")
+    words = [sys.executable, "-c", VALIDATE, str(tmp_path / "evidence")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    read = json.loads(done.stdout.splitlines()[-1])
+    assert (read["frictionless"], read["croissant"]) == ([], [])
+    assert read["fields"] == ["sex", "region", "pay"]
+    assert (read["derived"], read["generated"]) == (2, 2)
+    assert read["labels"] == ["original data", "post-randomisation by method retention"]
 
 
 def test_the_registry_entry_has_the_attained_numbers_and_what_is_not_covered(release, files):

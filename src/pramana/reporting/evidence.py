@@ -281,13 +281,17 @@ def provenance(certificate: Certificate) -> Form:
     activity = {
         **protection,
         "@type": "prov:Activity",
-        "prov:label": f"post-randomisation by method {certificate.method}",
+        "rdfs:label": f"post-randomisation by method {certificate.method}",
         "prov:used": original,
     }
     return {
-        "@context": {"prov": "http://www.w3.org/ns/prov#", "pramana": "urn:pramana:"},
+        "@context": {
+            "prov": "http://www.w3.org/ns/prov#",
+            "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+            "pramana": "urn:pramana:",
+        },
         "@graph": [
-            {**original, "@type": "prov:Entity", "prov:label": "original data"},
+            {**original, "@type": "prov:Entity", "rdfs:label": "original data"},
             activity,
             *files,
         ],
