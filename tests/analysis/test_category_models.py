@@ -172,6 +172,25 @@ def test_one_factor_gives_the_shares_of_a_table():
     assert found.coefficients == pytest.approx(expected, abs=1e-6)
 
 
+def test_a_filter_on_the_response_leaves_its_other_categories():
+    """Without the west it is a logistic model; a covariate loses its value in the same way."""
+    release = released(TRUTH, 0.8)
+    table = release.crosstab("sex", "health", method="unbiased", where={"region": "south"}).estimate
+    odds = np.log(table[:, 2:] / table[:, 1:2])
+    found = release.regress(
+        "health ~ sex", family="multinomial", where="health!=bad and region=south"
+    )
+    expected = [odds[0, 0], odds[1, 0] - odds[0, 0], odds[0, 1], odds[1, 1] - odds[0, 1]]
+    assert found.categories == ("fair", "good", "great")
+    assert found.coefficients == pytest.approx(expected, abs=1e-6)
+    means = release.mean("years", by="region", method="unbiased").estimate
+    fitted = release.regress("years ~ C(region)", where="region!=south")
+    assert fitted.names == ("Intercept", "C(region)[T.west]")
+    assert fitted.coefficients == pytest.approx([means[0], means[2] - means[0]])
+    shown = fitted.predict(pa.table({"region": ["north", "south", "west"]}))
+    assert shown == pytest.approx([means[0], np.nan, means[2]], nan_ok=True)
+
+
 def test_the_order_of_categories_turns_the_coefficients():
     """Another reference subtracts its coefficients; the reverse order turns every sign."""
     release = released(TRUTH, 0.8)
@@ -259,6 +278,7 @@ def test_intervals_hold(family, infer):
         ("sex ~ years", "multinomial", "use family 'logistic'"),
         ("years ~ sex", "ordered", "years' holds numbers"),
         ("I(years + 1) ~ sex", "multinomial", "must be one column"),
+        ("health ~ C(sex) - 1", "ordered", "leave - 1"),
         ("health + region ~ sex", "multinomial", "must be one column"),
         ("region ~ sex", "ordered", r"C\(region, levels=\['north', 'south', 'west'\]\)"),
         ("C(region, levels=['north', 'south']) ~ sex", "multinomial", "name each category"),

@@ -130,7 +130,7 @@ def category_response(
     elif family == "ordered" and not _has_order(columns[name], labels):
         raise InvalidNumber(
             f"The categories of '{name}' have no declared order. State it in the formula: "
-            f"C({name}, levels=[{', '.join(map(repr, texts))}]).",
+            f"C({name if name.isidentifier() else f'`{name}`'}, levels={labels}).",
             column=name,
         )
     codes = pd.Categorical(frame[name], categories=labels).codes.astype(np.int64)
@@ -138,11 +138,10 @@ def category_response(
 
 
 def _labels(column: Column, values: Any, *, plain: bool) -> list[Label]:
-    """The categories that occur; of a randomised column all that are declared."""
+    """The categories that occur; of a randomised column all that it may have had."""
     if isinstance(column.domain, Categories | Bins):
         gone = (None, *column.domain.missing_labels)
-        known = [label for label in column.labels if label not in gone]
-        return known if column.randomised else [own for own in known if (values == own).any()]
+        return [own for own in column.labels if own not in gone and (values == own).any()]
     if plain and values.dtype.kind in "iuf":
         raise InvalidNumber(
             f"'{column.name}' holds numbers: use family 'linear' or 'poisson', or write "

@@ -65,7 +65,7 @@ COMPARISONS: Final[Mapping[type[ast.AST], Callable[..., Any]]] = {
 }
 ALLOWED: Final = (
     "A formula has columns (in backticks if the name is not a plain word), numbers, the operators "
-    "+ - * / : ** ^ and parentheses, C() for categories, and "
+    "+ - * / : ** ^ and parentheses, C() or C(x, levels=[...]) for categories, and "
     f"{', '.join(f'{name}()' for name in FUNCTIONS)} of arithmetic and comparisons."
 )
 

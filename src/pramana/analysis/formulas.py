@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.category_models import CategoryModel, category_response
+from pramana.analysis.category_models import INTERCEPT, CategoryModel, category_response
 from pramana.analysis.channels import channel_of
 from pramana.analysis.features import Attribute, codes_in_test, raw_records
 from pramana.analysis.formula_syntax import Term, parse_formula, require_released
@@ -210,7 +210,7 @@ def fit_formula(
     released = cells(ModelAsked(model, family, changed, kept, summed, question))
     if not released.table.num_rows:
         raise InvalidTable("No released record has a value in every column of the model.")
-    frame, kinds, present = _grid(records, model, released, kept)
+    frame, kinds, present = _grid(records, model, released, kept, question)
     sides = _sides(model, frame, family, summed, columns)
     numbers = len(present) * sides.equations * len(sides.names)
     _require_size(len(kinds), numbers, max(len(kinds) * numbers, sides.design.size))
@@ -333,6 +333,7 @@ class Predictor:
         labels = np.array([*attribute.labels, None], dtype=object)[codes_in_test(attribute, values)]
         if not isinstance(fitted.dtype, pd.CategoricalDtype):
             return pd.Series(labels)
+        labels[~np.isin(labels, fitted.cat.categories.to_numpy())] = None  # outside the filter
         return pd.Series(pd.Categorical(labels, dtype=fitted.dtype))
 
 
@@ -396,9 +397,16 @@ def _require_size(cells: int, each: int, numbers: int) -> None:
 
 
 def _grid(
-    records: ReleasedRecords, model: Model, cells: ModelCells, kept: Sequence[str]
+    records: ReleasedRecords,
+    model: Model,
+    cells: ModelCells,
+    kept: Sequence[str],
+    question: Question,
 ) -> tuple[Any, IntArray, BoolArray]:
-    """Kinds of kept values crossed with original values; the kind of each cell; values present."""
+    """Kinds of kept values crossed with original values; the kind of each cell; values present.
+
+    Values outside the filter are no values of the model.
+    """
     import pandas as pd
 
     table = cells.table
@@ -409,13 +417,14 @@ def _grid(
         which = kinds.groupby(list(kept), sort=False, observed=True).ngroup().to_numpy()
     kinds = kinds.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
     _require_size(table.num_rows, len(cells.truths), len(kinds) * len(cells.truths))
-    gone = [(None, *stand_for_missing(records, name)) for name in cells.names]
+    inside = records.kept([c for c in question.where if c.column in cells.names])
+    known = [_values_known(records, name, inside) for name in cells.names]
     frame = kinds.loc[kinds.index.repeat(len(cells.truths))].reset_index(drop=True)
     present = np.ones(len(cells.truths), dtype=np.bool_)
     for place, name in enumerate(cells.names):
         labels = [truth[place] for truth in cells.truths]
-        present &= np.array([label not in gone[place] for label in labels], dtype=np.bool_)
-        values = _values(records, model, name, labels)
+        present &= np.array([label in known[place] for label in labels], dtype=np.bool_)
+        values = _values(records, model, name, labels, known[place])
         again = np.tile(np.arange(len(values)), len(kinds))
         frame[name] = values.iloc[again].reset_index(drop=True)
     return frame, which.astype(np.int64), present
@@ -434,14 +443,30 @@ def _column(column: pa.ChunkedArray) -> Any:
     return column.to_pandas()
 
 
-def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[Label]) -> Any:
+def _values_known(
+    records: ReleasedRecords, name: str, inside: Mapping[str, tuple[Label, ...]]
+) -> tuple[Label, ...]:
+    """The labels of a randomised column in the filter, without those of missing values."""
+    gone = (None, *stand_for_missing(records, name))
+    labels = inside.get(name, records.certificate.schema.column(name).labels)
+    known = tuple(label for label in labels if label not in gone)
+    if not known:
+        raise InvalidTable("No record can meet the filter. Loosen it.")
+    return known
+
+
+def _values(
+    records: ReleasedRecords,
+    model: Model,
+    name: str,
+    labels: Sequence[Label],
+    known: tuple[Label, ...],
+) -> Any:
     """The values of labels of a randomised column; any value where one is missing."""
     import pandas as pd
 
     column = records.certificate.schema.column(name)
-    gone = (None, *stand_for_missing(records, name))
-    known = [label for label in column.labels if label not in gone]
-    filled = [known[0] if label in gone else label for label in labels]
+    filled = [label if label in known else known[0] for label in labels]
     domain = column.domain
     if isinstance(domain, Bins) and stands_for_centres(column, model):
         if not all(math.isfinite(edge) for edge in domain.edges):
@@ -505,6 +530,8 @@ def _sides(
 ) -> Sides:
     """The model matrix and the response, unless it is summed."""
     terms, design = model.evaluate(frame, model.right)
+    if family == "ordered" and INTERCEPT not in terms:
+        raise InvalidNumber("An ordered model has thresholds as intercepts: leave - 1 or + 0 out.")
     if summed is not None:
         return Sides(family, terms, design)
     if family in ("multinomial", "ordered"):
