@@ -17,16 +17,20 @@ SIZES = (2, 5, 10, 18, 12, 3, 50, 7)
 CODEC = "snappy"
 
 
-def generate(records: int, path: Path) -> None:
+TABLES = (2, 5, 10, 18, 12, 3, 20, 7, 4, 9, 2, 6, 15, 8, 3, 11, 5, 2, 16, 4)
+"""The same where all tables of one and two columns are counted."""
+
+
+def generate(records: int, path: Path, sizes: tuple[int, ...] = SIZES) -> None:
     """Key columns of text with uniformly scattered values, as DuckDB writes them; and a schema."""
     import duckdb
 
     columns = ", ".join(
-        f"'value {at} ' || (hash(i * {len(SIZES)} + {at}) % {size})::VARCHAR AS key{at}"
-        for at, size in enumerate(SIZES)
+        f"'value {at} ' || (hash(i * {len(sizes)} + {at}) % {size})::VARCHAR AS key{at}"
+        for at, size in enumerate(sizes)
     )
     copy(duckdb, f"SELECT {columns} FROM range({records}) t(i)", str(path))
-    path.with_suffix(".toml").write_text(schema().to_toml())
+    path.with_suffix(".toml").write_text(schema(sizes).to_toml())
 
 
 def duckdb_shuffled(source: str, target: str) -> None:
@@ -48,7 +52,37 @@ def polars_copy(source: str, target: str) -> None:
     polars.read_parquet(source).write_parquet(target, compression=CODEC)
 
 
-def schema():
+def duckdb_tables(source: str, target: str) -> None:
+    """All tables of one and two columns, as DuckDB counts them."""
+    import itertools
+
+    import duckdb
+
+    del target
+    connection, names = duckdb.connect(), [f"key{at}" for at in range(len(TABLES))]
+    tables = [*((name,) for name in names), *itertools.combinations(names, 2)]
+    for table in tables:
+        group = ", ".join(table)
+        query = f"SELECT {group}, count(*) FROM '{source}' GROUP BY {group}"
+        connection.sql(query).to_arrow_table()
+
+
+def rounds(source: str, target: str) -> None:
+    """``pramana protect`` by shuffled marginals: the same tables, counted and released."""
+    _pramana("protect", source, *_CENTRAL, "--schema", _schema_of(source), "-o", target)
+
+
+def design_rounds(source: str, target: str) -> None:
+    """The design from the schema and a number of records alone."""
+    records = source.rpartition("-")[2].partition(".")[0]
+    _pramana("design", "--records", records, *_CENTRAL, "--schema", _schema_of(source),
+             "--save-plan", target)  # fmt: skip
+
+
+_CENTRAL = ("--central-epsilon", "1", "--method", "shuffled-marginals")
+
+
+def schema(sizes: tuple[int, ...] = SIZES):
     """The schema of the generated table."""
     from pramana.schema.domains import Categories
     from pramana.schema.roles import Role
@@ -56,30 +90,33 @@ def schema():
 
     columns = [
         Column(f"key{at}", Role.KEY, Categories(tuple(f"value {at} {v}" for v in range(size))))
-        for at, size in enumerate(SIZES)
+        for at, size in enumerate(sizes)
     ]
     return Schema(tuple(columns))
 
 
 def protect(source: str, target: str) -> None:
     """``pramana protect`` as it is typed, without a method, from its start to its last line."""
-    _protect(source, target)
+    _pramana("protect", source, "--schema", _schema_of(source), "--k", "2", "-o", target)
 
 
 def retention(source: str, target: str) -> None:
     """The same with ``--method retention``."""
-    _protect(source, target, "--method", "retention")
+    _pramana("protect", source, "--schema", _schema_of(source), "--k", "2",
+             "--method", "retention", "-o", target)  # fmt: skip
 
 
-def _protect(source: str, target: str, *options: str) -> None:
+def _schema_of(source: str) -> str:
+    return source.rpartition(".")[0] + ".toml"
+
+
+def _pramana(*words: str) -> None:
     from contextlib import redirect_stdout
     from io import StringIO
 
     from pramana.__main__ import main
 
-    described = source.rpartition(".")[0] + ".toml"
-    sys.argv = ["pramana", "protect", source, "--schema", described, "--k", "2", *options]
-    sys.argv += ["-o", target]
+    sys.argv = ["pramana", *words]
     try:
         with redirect_stdout(StringIO()):
             main()

@@ -55,8 +55,8 @@ PLACE = "PUMA"
 BINS = {"AGEP": [*range(0, 90, 5), 100], "POVPIP": [*range(0, 500, 50), 501, 502]}
 """Numbers are released in bins; a number is drawn inside the bin at the end."""
 
-GRIDS = {"AGEP": (*range(0, 90, 5), 99), "POVPIP": (*range(0, 500, 20), 501)}
-"""Or rounded by chance to these points."""
+GRIDS = {"AGEP": (*range(0, 90, 5), 99), "POVPIP": (*range(0, 501, 50), 501)}
+"""Or rounded by chance to these points; 501 stands for all larger numbers."""
 
 RECORDED = {
     "subsample 40 %, no guarantee (NIST's record)": ("978 / 40", "941 / 40", "941 / 40"),
