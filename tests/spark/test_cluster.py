@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ SEED = 11
 
 VERBS = """
 import json, sys
+from dataclasses import replace
 import pramana as pm
 from pramana.engine.spark import opening, session, table
 
@@ -37,12 +39,19 @@ held = pm.protect(frame, plan, seed=11)  # stays with the workers, who answer qu
 table = held.crosstab("sex", "region")
 mean = held.mean("income", by=["sex"])
 verdict = pm.verify(release, original=frame)
+audit = pm.audit(frame, keys=["sex", "region", "income"])
+keys, central = pm.Schema(schema.columns[:2]), pm.ShuffledPrivacy(epsilon=1, delta=1e-6)
+counts = pm.design(keys, central, records=frame.count(), method="shuffled-marginals")
+counts = replace(counts, asked=(), attained=())  # a seed voids a central guarantee
+rounds = pm.protect(frame.select("sex", "region"), counts, seed=11)
 print(json.dumps({
     "roles": [[row.name, str(row.role)] for row in described.columns],
     "plan": plan.to_json(),
     "valid": verdict.valid,
     "table": [float(value) for value in table.estimate.ravel()],
     "mean": [float(value) for value in mean.estimate.ravel()],
+    "audit": audit.to_json(),
+    "rounds": rounds.opened.to_arrow().to_pydict(),
 }))
 """
 
@@ -124,7 +133,7 @@ def test_the_workers_have_no_pramana():
 
 
 def test_the_verbs_give_what_the_local_engine_gives(cluster, home, here):
-    """Describe, design, protect, verify, tables and means, of the same seed."""
+    """Describe, design, protect, verify, tables, means, audit and rounds, of the same seed."""
     (home / "out").mkdir()
     driver = cluster.driver(VERBS, home / "people.parquet", home / "schema.toml", home / "out")
     there = json.loads(finished(driver))
@@ -143,6 +152,13 @@ def test_the_verbs_give_what_the_local_engine_gives(cluster, home, here):
     sampled = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=table, method="attribute-sampling")
     sets = pm.protect(table, sampled, seed=SEED).opened.to_arrow().to_pydict()
     assert pm.load(home / "out" / "sets").opened.to_arrow().to_pydict() == sets
+    audit = pm.audit(table, keys=["sex", "region", "income"])
+    assert there["audit"] == json.loads(json.dumps(audit.to_json()))
+    keys, central = pm.Schema(SCHEMA.columns[:2]), pm.ShuffledPrivacy(epsilon=1, delta=1e-6)
+    counts = pm.design(keys, central, records=RECORDS, method="shuffled-marginals")
+    counts = replace(counts, asked=(), attained=())
+    rounds = pm.protect(table.select(["sex", "region"]), counts, seed=SEED)
+    assert there["rounds"] == rounds.opened.to_arrow().to_pydict()
 
 
 def test_a_killed_worker_changes_no_byte(cluster, home, here):
