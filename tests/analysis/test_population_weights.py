@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -37,6 +38,7 @@ def curve() -> pm.Release:
     return grouped(table, pm.Column("x", pm.Role.KEY), pm.Column("y", pm.Role.SENSITIVE))
 
 
+@pytest.mark.filterwarnings("ignore:.*weights are biased:pramana.errors.Notice")
 @pytest.mark.parametrize("method", METHODS)
 def test_weighted_shares_are_those_of_the_other_population(method):
     """For every kind of release: shares of cells are matched, whatever the records are."""
@@ -92,6 +94,47 @@ def test_a_collapse_is_warned_of(curve):
     assert "no record like it" in found.why
 
 
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [
+        ("centroid", "weights-biased"),
+        ("invariant", "weights-biased"),
+        ("optimal withheld", "weights-biased"),
+        ("resample", ""),
+        ("retention", ""),
+    ],
+)
+def test_weights_that_are_biased_say_so(method, code):
+    """Centres of groups and withheld matrices: in the text of the result, and as a warning."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = released(method).shift_weights(truth(), columns=["a", "b"], seed=1)
+    codes = [own.message.code for own in heard if isinstance(own.message, Notice)]
+    assert codes == ([code] if code else [])
+    assert ("weights are biased" in str(found)) == bool(code)
+
+
+def test_a_population_that_is_not_covered_is_warned_of(curve):
+    """Three people in four are like no record; the rest have enough records each."""
+    draw = np.random.default_rng(2)
+    target = pd.DataFrame({"x": np.append(draw.normal(0, 1, 500), draw.normal(40, 1, 1_500))})
+    with pytest.warns(Notice, match="of the population has no record like it") as heard:
+        found = curve.shift_weights(target, method="nonparametric")
+    assert heard[0].message.code in ("population-not-covered", "weights-collapse")
+    assert heard[0].message.fields["covered"] == found.covered < 0.5
+
+
+@pytest.mark.parametrize("method", ["resample", "centroid", "invariant"])
+@pytest.mark.parametrize("target", ["ill", "c"])
+def test_a_learner_without_matrices_names_the_way(method, target):
+    """For classes and for numbers, with another population and without."""
+    for population in (None, truth().drop([target])):
+        with pytest.raises(NotCovered, match="synthesis='none'") as refused:
+            pm.learn(released(method), target, target_population=population, seed=1)
+        assert refused.value.code == "no-synthesis"
+        assert refused.value.fields["synthesis"] == "none"
+
+
 def test_values_outside_the_schema_and_few_records_are_not_silent():
     """Some outside: counted; all outside: refused; few records: warned of."""
     release, people = released("retention"), truth().select(["a", "c"])
@@ -99,11 +142,10 @@ def test_values_outside_the_schema_and_few_records_are_not_silent():
     values = ["a9"] * 30 + population["a"].to_pylist()[30:]
     strange = pa.table({"a": values, "c": population["c"]})
     names = ["a", "c"]
-    with pytest.warns(
-        Notice, match=r"^30 records of the other population lack .* \(15.0%\)"
-    ) as heard:
+    with pytest.warns(Notice) as heard:
         found = release.shift_weights(strange, columns=names, seed=1)
-    assert [one.message.code for one in heard] == ["outside-schema"]
+    assert [one.message.code for one in heard] == ["outside-schema", "population-not-covered"]
+    assert re.match(r"30 records of the other population lack .* \(15.0%\)", str(heard[0].message))
     assert found.values.mean() == pytest.approx(1)
     with pytest.raises(NotCovered, match="none is like a record"):
         release.shift_weights(strange.slice(0, 30), columns=names, seed=1)

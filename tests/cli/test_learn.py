@@ -52,6 +52,8 @@ def test_a_tree_for_another_population(learned, capsys):
     )
     assert plain[0] == moved[0] == 0
     assert plain[1] != moved[1]
+    assert "records count as" in moved[1]  # the effective sample size, in the result itself
+    assert "records count as" not in plain[1]
 
 
 def test_a_target_population_outside_the_schema_is_refused(learned, capsys):

@@ -121,6 +121,8 @@ class LearnedTree:
         draws: The number of synthetic tables.
         records: The number of released records.
         accuracy: On the test file, if there is one.
+        weights: About the weights for another population: how many records they leave in effect,
+            whom they do not cover, and whether they are biased.
     """
 
     learner: Learner = field(repr=False)
@@ -132,6 +134,7 @@ class LearnedTree:
     draws: int
     records: int
     accuracy: Accuracy | None = None
+    weights: str = ""
 
     @property
     def features(self) -> list[str]:
@@ -177,6 +180,8 @@ class LearnedTree:
             "records": self.records,
             "features": self.features,
         }
+        if self.weights:
+            form["weights"] = self.weights
         if self.accuracy is not None:
             form["accuracy"] = self.accuracy.value
             form["accuracy_interval"] = [self.accuracy.low, self.accuracy.high]
@@ -219,9 +224,12 @@ def learn_tree(
     """
     opened, keystream = _opened(release, synthesis, ratio, seed)
     data = TrainingSet.of(opened, target, synthesis, draws, keystream)
-    weight = data.weight
+    weight, note = data.weight, ""
     if target_population is not None:
-        weight = shifted(opened, data.attributes, data.x, weight, target_population, ratio)
+        found = shifted(
+            opened, data.attributes, data.x, weight, target_population, ratio, synthesis
+        )
+        weight, note = found.values, found.why
     labels = data.answer.labels or ()
     is_class = np.array([label not in no_classes(data.answer) for label in labels])
     kept = is_class[data.codes]
@@ -230,8 +238,9 @@ def learn_tree(
     _fit(model, data.x[kept], codes, None if weight is None else weight[kept])
     classes = tuple(label for label, kept_label in zip(labels, is_class, strict=True) if kept_label)
     learned = LearnedTree(
-        model, target, classes, data.attributes, data.answer, synthesis, data.tables, data.records
-    )
+        model, target, classes, data.attributes, data.answer, synthesis, data.tables, data.records,
+        weights=note,
+    )  # fmt: skip
     return learned if test is None else replace(learned, accuracy=learned.test(test))
 
 
@@ -280,7 +289,9 @@ def learn(
     else:
         x, y, weight = _numeric_records(opened, target, features, synthesis, keystream)
     if target_population is not None:
-        weight = shifted(opened, features.attributes, x, weight, target_population, ratio)
+        weight = shifted(
+            opened, features.attributes, x, weight, target_population, ratio, synthesis
+        ).values
     model: Any = learner
     if model is None:
         model = default_tree(len(y)) if classes else default_regressor(len(y))
@@ -516,6 +527,7 @@ def _numeric_records(
     if certificate.nature.whole and unchanged:
         table: pa.Table = release.opened.to_arrow()
     else:
+        release.reading.channel()  # refused where matrices are unknown, with what to do instead
         table = _whole(release, synthesis, keystream)
     x, y = raw_feature_table(features.attributes, table), numbers_of(table[target])
     kept, weight = ~np.isnan(y), certificate.true_schema.weight

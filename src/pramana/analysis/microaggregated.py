@@ -224,12 +224,19 @@ class GroupsReading(BesideUnchanged):
         )
         return replace(test, why=f"{drawn.why}{bound if drawn.variance else ''}")
 
+    def distorted(self, names: Sequence[str]) -> str:
+        """Keys that are centres of groups, or of which the certificate does not say."""
+        lost = self._keys not in DRAWS and self.records.changed(names)
+        return "keys were replaced by values that keep no distribution" if lost else ""
+
     def channel(self) -> Mechanism:
         """Refused: no matrix says what a record was."""
         raise NotCovered(
             "Keys of this release were replaced within groups, which no matrix undoes. Learn from "
             "its records as they are: synthesis='none', on the command line --synthesis none. "
-            "Associations of keys with other columns are attenuated."
+            "Associations of keys with other columns are attenuated.",
+            code="no-synthesis",
+            synthesis="none",
         )
 
     def synthesize(

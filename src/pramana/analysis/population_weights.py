@@ -36,6 +36,7 @@ from pramana.analysis.features import (
     released_attribute,
     scikit_learn,
 )
+from pramana.analysis.readings import BesideUnchanged
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.base.text import counted, records_that
@@ -53,6 +54,9 @@ RATIO_METHODS: tuple[RatioMethod, ...] = ("classifier", "nonparametric")
 
 LEAST_EFFECTIVE, LEAST_SHARE = 50, 0.1
 """A warning is given for fewer effective records, or for a smaller share of the records."""
+
+MOST_UNCOVERED = 0.05
+"""A warning is given if a larger share of the other population has no record like it."""
 
 RECORDS_A_CELL, MOST_CUTS = 20, 20
 """Numbers of more distinct values are cut into at most so many parts, with so many records each."""
@@ -73,6 +77,8 @@ class PopulationWeights:
         columns: The covariates that were compared.
         covered: The share of the other population that has records like it in the release.
         synthetic: Whether the records are synthetic.
+        distorted: Why the records do not have the distribution of the original data, so that the
+            weights are biased; empty if they have it.
     """
 
     table: pa.Table = field(repr=False)
@@ -80,6 +86,10 @@ class PopulationWeights:
     columns: tuple[str, ...]
     covered: float
     synthetic: bool
+    distorted: str = ""
+
+    def __str__(self) -> str:
+        return self.why
 
     @property
     def effective(self) -> float:
@@ -88,14 +98,26 @@ class PopulationWeights:
 
     @property
     def why(self) -> str:
-        """The effective sample size and the share of the population that is not covered."""
+        """The effective sample size, who is not covered, and whether weights are biased."""
         kind = "synthetic" if self.synthetic else "released"
-        uncovered = 1 - self.covered
-        more = f" {uncovered:.1%} of the population has no record like it." if uncovered else ""
-        return (
+        sentences = [
             f"{len(self.values):,} {kind} records count as {self.effective:,.0f} of equal weight."
-            f"{more}"
-        )
+        ]
+        if self.covered < 1:
+            uncovered = 1 - self.covered
+            sentences.append(f"{uncovered:.1%} of the population has no record like it.")
+        if self.distorted:
+            sentences.append(f"The weights are biased: {self.distorted}.")
+        return " ".join(sentences)
+
+    @property
+    def code(self) -> str:
+        """The code of a warning that these weights deserve; empty if none."""
+        if self.effective < max(LEAST_EFFECTIVE, LEAST_SHARE * len(self.values)):
+            return "weights-collapse"
+        if 1 - self.covered > MOST_UNCOVERED:
+            return "population-not-covered"
+        return "weights-biased" if self.distorted else ""
 
 
 def shift_weights(
@@ -124,7 +146,9 @@ def shift_weights(
     attributes = _covariates(release, target, columns)
     x, q = raw_feature_table(attributes, table), _population(attributes, target)
     ratio, covered = _density_ratio(x, base, q, method, classifier)
-    return _weights(table, base * ratio, [a.name for a in attributes], covered, synthetic)
+    names = [attribute.name for attribute in attributes]
+    distorted = _distorted(release, names, synthetic)
+    return _weights(table, base * ratio, names, covered, synthetic, distorted)
 
 
 def shifted(
@@ -134,7 +158,8 @@ def shifted(
     weight: FloatArray | None,
     population: TableLike,
     method: RatioMethod,
-) -> FloatArray:
+    synthesis: str,
+) -> PopulationWeights:
     """Weights for another population of records whose features ``x`` a learner holds."""
     names = [attribute.name for attribute in _covariates(release, population, None)]
     compared = [attribute for attribute in attributes if attribute.name in names]
@@ -143,7 +168,9 @@ def shifted(
     source = [attribute.name for attribute in attributes for _ in attribute.names]
     base, q = np.ones(len(x)) if weight is None else weight, _population(compared, population)
     ratio, covered = _density_ratio(x[:, np.isin(source, names)], base, q, method, None)
-    return _weights(pa.table({}), base * ratio, names, covered, synthetic=True).values
+    synthetic = synthesis != "none"
+    distorted = _distorted(release, names, synthetic)
+    return _weights(pa.table({}), base * ratio, names, covered, synthetic, distorted)
 
 
 def transfer_weights(
@@ -201,6 +228,10 @@ def transfer_weights(
     both = np.concatenate([x, y], axis=1)
     chance = _class_probabilities(both, task, base, both, method, classifier)
     shares = np.bincount(task, base) / base.sum()
+    compared = [*names, response]
+    distorted = next(
+        filter(None, (_distorted(own, compared, synthetic) for own in releases.values())), ""
+    )
     by_task = {}
     for place, label in enumerate(labels.tolist()):
         values, covered = base * chance[:, place] / shares[place], 1.0
@@ -211,30 +242,45 @@ def transfer_weights(
             here, q = task == place, _population(attributes, populations[label])
             ratio, covered = _density_ratio(x[here], base[here], q, method, classifier, at=x)
             values = values * ratio
-        by_task[label] = _weights(table, values, names, covered, synthetic)
+        by_task[label] = _weights(table, values, names, covered, synthetic, distorted)
     return by_task
 
 
 def _weights(
-    table: pa.Table, values: FloatArray, names: Sequence[str], covered: float, synthetic: bool
+    table: pa.Table,
+    values: FloatArray,
+    names: Sequence[str],
+    covered: float,
+    synthetic: bool,
+    distorted: str,
 ) -> PopulationWeights:
-    """Weights of mean 1, with a warning if few records carry nearly all."""
+    """Weights of mean 1, with warnings."""
     total = float(values.sum())
     if not total > 0:
         raise NotCovered("The release has no record like those of the other population.")
     scaled = values * (len(values) / total)
-    weights = PopulationWeights(table, scaled, tuple(names), covered, synthetic)
-    if weights.effective < max(LEAST_EFFECTIVE, LEAST_SHARE * len(values)):
+    weights = PopulationWeights(table, scaled, tuple(names), covered, synthetic, distorted)
+    if weights.code:
+        advice = " Compare fewer columns, or populations that are more alike."
         warnings.warn(
             Notice(
-                f"{weights.why} Compare fewer columns, or populations that are more alike.",
-                code="weights-collapse",
+                weights.why + ("" if weights.code == "weights-biased" else advice),
+                code=weights.code,
                 effective=weights.effective,
+                covered=covered,
                 records=len(values),
             ),
             stacklevel=4,
         )
     return weights
+
+
+def _distorted(release: Release, names: Sequence[str], synthetic: bool) -> str:
+    """Why released records do not have the distribution of the original data in these columns."""
+    reading = release.reading
+    if synthetic or not isinstance(reading, BesideUnchanged):
+        return ""
+    return reading.distorted(names)
 
 
 def _records(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatArray, bool]:

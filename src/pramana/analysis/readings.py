@@ -17,6 +17,7 @@ either.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn, cast
@@ -193,6 +194,10 @@ class BesideUnchanged:
         """Answers about columns released unchanged."""
         return PublishedReading(self.records)
 
+    def distorted(self, names: Sequence[str]) -> str:  # noqa: ARG002 - none is
+        """Why these columns have another joint distribution than originally; empty if not."""
+        return ""
+
     def require_unweighted(self, question: Question) -> None:
         """Refuse a test of independence with weights."""
         if question.weighted and self.records.weight is not None:
@@ -204,6 +209,11 @@ class WithheldReading(BesideUnchanged):
 
     kept: ClassVar[str] = "released frequencies are unbiased"
     crossed: ClassVar[str] = "are attenuated by an unknown amount"
+
+    def distorted(self, names: Sequence[str]) -> str:
+        """Several columns, if one of them was randomised."""
+        crossed = self.records.changed(names) and len(names) > 1
+        return f"associations of randomised columns {self.crossed}" if crossed else ""
 
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """One column at a time, with the error that the certificate states."""
@@ -272,7 +282,9 @@ class WithheldReading(BesideUnchanged):
         raise NotCovered(
             "The matrices of this release are withheld, so that no records can be synthesized. "
             "Learn from the released ones: synthesis='none', on the command line --synthesis none. "
-            f"Associations of randomised columns {self.crossed}."
+            f"Associations of randomised columns {self.crossed}.",
+            code="no-synthesis",
+            synthesis="none",
         )
 
     def synthesize(

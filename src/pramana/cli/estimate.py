@@ -284,6 +284,8 @@ def _show_tree(learned: LearnedTree, depth: int) -> None:
         f"records ({learned.synthesis}{times}).",
         markup=False,
     )
+    if learned.weights:
+        bullet(console, f"Weighted for the other population: {learned.weights}")
     accuracy = learned.accuracy
     if accuracy is not None:
         gone = accuracy.without_class
