@@ -288,11 +288,39 @@ def test_a_broken_curve_in_k_is_a_no(broken, question):
     usual = {(method, k): Score(0.01, 0.5, 0.9) for method in wei.METHODS for k in (5, 50)}
     usual |= {("centroid", 50): Score(-0.3, 0.5, 0.4)}
 
+    new = {
+        (wei.NEW, m, "nonparametric", "dummy", k): found._replace(bias=abs(found.bias))
+        for (m, k), found in usual.items()
+    }
+
     def made(own):
-        return {(wei.SAME, m, "none", "dummy", k): found for (m, k), found in own.items()}
+        return new | {(wei.SAME, m, "none", "dummy", k): found for (m, k), found in own.items()}
 
     assert set(answers(wei._curve_findings(made(usual), (5, 50), "")).values()) == {"yes"}
     assert only_no(wei._curve_findings(made(usual | broken), (5, 50), ""), question)
+
+
+@pytest.mark.parametrize(
+    ("method", "score", "question"),
+    [
+        ("gaussian", Score(0.2, 0.5, 0.9), "In new markets, does the bias with"),
+        ("resample", Score(0.01, 0.5, 0.7), "In new markets, does the similarit"),
+        ("centroid", Score(0.3, 0.5, 0.85), "In new markets, does the similarit"),
+    ],
+)
+def test_figures_7_to_10_that_differ_are_a_no(method, score, question):
+    """Bias and similarity in new markets, at the largest k."""
+    good, bad = Score(0.01, 0.5, 0.9), Score(0.3, 0.5, 0.4)
+    curves = {
+        (market, m, shift, "dummy", k): bad if (m, k) == ("centroid", 50) else good
+        for m in wei.METHODS
+        for k in (5, 50)
+        for market, shift in ((wei.SAME, "none"), (wei.NEW, "nonparametric"))
+    }
+
+    assert set(answers(wei._curve_findings(curves, (5, 50), "")).values()) == {"yes"}
+    broken = curves | {(wei.NEW, method, "nonparametric", "dummy", 50): score}
+    assert only_no(wei._curve_findings(broken, (5, 50), ""), question)
 
 
 @pytest.mark.parametrize(
@@ -315,3 +343,20 @@ def test_an_attack_that_succeeds_is_a_no(method, times, question):
 
     assert set(answers(wei._attack_findings(made(usual))).values()) == {"yes"}
     assert only_no(wei._attack_findings(made(usual | {method: times})), question)
+
+
+def test_small_classes_explain_a_majority_that_is_not_large():
+    """Riskier under resample in two classes of three: explained if both have fewer than k."""
+    sizes = np.array([1.0, 2.0, 12.0])
+
+    def answer(resample):
+        attacks = {
+            (k, m): np.array([np.full(3, 0.5 / k) if m != "resample" else resample / k, sizes])
+            for k in (5, 10)
+            for m in wei.METHODS
+        }
+        return answers(wei._attack_findings(attacks))["Is resample at most as risky as ce"]
+
+    assert answer(np.array([0.4, 0.4, 0.6])) == "yes"  # two of three, as a large majority has
+    assert answer(np.array([0.6, 0.6, 0.4])) == "differs"
+    assert answer(np.array([0.4, 0.6, 0.6])) == "no"

@@ -252,6 +252,51 @@ def test_frequent_donors_give_the_figures_of_section_4() -> None:
     assert (np.diag(published)[frequency < 1 / ALPHA] == 1).all()
 
 
+def of_condition_1(matrix: np.ndarray, frequency: np.ndarray) -> list[tuple]:
+    """Left side of C1 with U(k0), for every cell that occurs and every combination."""
+    return [
+        (members, members @ frequency, matrix[:, members].sum(axis=1), cell)
+        for members in of_paper()
+        for cell in np.flatnonzero(frequency > 0)
+    ]
+
+
+def test_inequality_2_frequent_cells_meet_c1_whatever_the_matrix() -> None:
+    """The left side is at most 1 / U0(m): random matrices, near the identity and far from it."""
+    random, frequency = np.random.default_rng(3), np.array(PAPER, dtype=float)
+    for stay in (0.0, 0.5, 0.99):
+        matrix = stay * np.eye(48) + (1 - stay) * random.dirichlet(np.full(48, 0.1), 48)
+        for _, _, stays, cell in of_condition_1(matrix, frequency):
+            assert stays[cell] <= (1 + 1e-9) * (frequency @ stays) / frequency[cell]
+
+
+@pytest.mark.parametrize("donors", ["any", "frequent"])
+def test_closing_inequalities_leave_few_conditions_to_check(donors: str) -> None:
+    """Diagonals above gamma: 1 / (gamma U) for all, (1 - gamma) / (gamma U) for others [eq. 5].
+
+    So rare cells, combinations with U < 1 / (gamma alpha) and cells that have them decide C1.
+    """
+    _, matrix, frequency = designed(donors=donors)
+    gamma = np.diag(matrix).min() * (1 - 1e-9)
+    worst, reduced, checked = 0.0, 0.0, 0
+    for members, total, stays, cell in of_condition_1(matrix, frequency):
+        expected = frequency @ stays
+        left = stays[cell] / expected if expected else 0.0
+        worst = max(worst, left)
+        if not total:
+            continue
+        assert left <= (1 + 1e-9) / (gamma * total)
+        if not members[cell]:
+            assert left <= (1 + 1e-9) * (1 - gamma) / (gamma * total)
+        if frequency[cell] < 1 / ALPHA and total < 1 / (gamma * ALPHA) and members[cell]:
+            checked, reduced = checked + 1, max(reduced, left)
+
+    assert (1 - gamma) / gamma < ALPHA
+    assert 0 < checked < 50  # of 104 combinations times 46 cells
+    assert (reduced <= ALPHA) == (worst <= ALPHA * (1 + 1e-9))
+    assert reduced == pytest.approx(ALPHA, rel=0.05)
+
+
 def test_the_grid_of_published_matrices_costs_little() -> None:
     """At most 1 % more loss than the search over all matrices, which no grid holds."""
     _, matrix, frequency = designed()

@@ -7,8 +7,12 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.analysis.counts import clip
+from pramana.base.randomness import Keystream
 from pramana.experiments import dowd, guide_of, try_grid
+from pramana.experiments.harness import Setting
 from pramana.experiments.tree_grid import Trial
+from pramana.mechanisms.sampler import sample
 
 
 def replacement(gamma: float, values: int) -> pm.UniformMixture:
@@ -47,6 +51,42 @@ def test_the_gamma_diagonal_matrix() -> None:
     assert matrix[0, 1:] == pytest.approx(1 / 14)
 
 
+def test_algorithm_1_replaces_each_value_by_its_row_of_the_matrix() -> None:
+    """Value h for value k with probability m_hk: within 5 standard errors in every cell."""
+    matrix, many = replacement(5, 4), 40_000
+    codes = np.repeat(np.arange(4, dtype=np.uint8), many)
+    words = Keystream.from_seed(3).words("records", 0, codes.size)
+    released = sample(matrix, codes, words)
+    counts = np.histogram2d(codes, released, bins=4)[0] / many
+
+    expected = np.full((4, 4), 1 / 8) + np.eye(4) * 4 / 8
+    assert np.abs(counts - expected).max() < 5 * 0.5 / np.sqrt(many)
+    assert np.abs(counts - np.full((4, 4), 1 / 4)).max() > 0.1  # which replacing all would give
+
+
+def test_theorem_1_the_noise_depends_on_the_original_value() -> None:
+    """Seen as noise r = released - original, no two values of 0 to 9 have the same law of r."""
+    matrix = replacement(5, 10).values
+    noise = np.zeros((10, 19))
+    for value in range(10):
+        noise[value, np.arange(10) - value + 9] = matrix[value]
+    for one in range(10):
+        for other in range(one):
+            assert (noise[one] != noise[other]).any()
+    assert noise.sum(axis=1) == pytest.approx(1)
+
+
+def test_figure_3_entropy_rises_with_n_and_falls_with_gamma() -> None:
+    """All 240 combinations: 2 <= gamma <= 21, N from 5 to 100; below log2 N, the most possible."""
+    bins, gammas = (5, 10, 15, *range(20, 101, 10)), range(2, 22)
+    entropy = np.array([[replacement(g, n).entropy for g in gammas] for n in bins])
+
+    assert entropy.size == 240
+    assert (np.diff(entropy, axis=0) > 0).all()
+    assert (np.diff(entropy, axis=1) < 0).all()
+    assert (entropy < np.log2(bins)[:, None]).all()
+
+
 def test_entropy_of_a_matrix() -> None:
     """gamma = 5 over 10 values has 2.9781 bits [Sec. 5.2]."""
     assert replacement(5, 10).entropy == pytest.approx(2.9781, abs=5e-5)
@@ -73,10 +113,53 @@ def test_theorem_2_repeated_perturbation_only_loses() -> None:
     assert matrix.power(60).values == pytest.approx(0.1)
 
 
-def test_lemma_2_closed_form_of_the_inverse() -> None:
-    matrix = replacement(5, 10)
+@pytest.mark.parametrize("times", [2, 3, 7])
+def test_lemma_2_closed_form_of_powers(times: int) -> None:
+    """G^t = l^(t-1) G + (l + N)^(t-1) sum_i (l / (l + N))^i O, with l = gamma - 1."""
+    gamma, values = 5, 10
+    lam = gamma - 1
+    G = lam * np.eye(values) + np.ones((values, values))
+    rest = (lam + values) ** (times - 1) * sum(
+        (lam / (lam + values)) ** i for i in range(times - 1)
+    )
+    power = (lam ** (times - 1) * G + rest) / (lam + values) ** times
 
-    assert matrix.inverse @ matrix.values == pytest.approx(np.eye(10), abs=1e-12)
+    assert replacement(gamma, values).power(times).values == pytest.approx(power)
+
+
+def estimates(records: int) -> tuple[np.ndarray, np.ndarray]:
+    """The counts of 20 values, and M^-1 y of 200 releases."""
+    random = np.random.default_rng(11)
+    truth = random.multinomial(records, random.dirichlet(np.full(20, 0.3)))
+    matrix = replacement(5, 20)
+    released = sum(random.multinomial(n, matrix.values[k], 200) for k, n in enumerate(truth))
+    return truth, np.array([matrix.solve(counts) for counts in released])
+
+
+def test_lemma_1_estimates_have_a_norm_of_n_or_more() -> None:
+    """They sum to n, so that their 1-norm is n where none is negative, and larger otherwise."""
+    truth, found = estimates(2_000)
+    norms, negative = np.abs(found).sum(axis=1), (found < 0).any(axis=1)
+
+    assert found.sum(axis=1) == pytest.approx(2_000)
+    assert negative.any()
+    assert (norms[negative] > 2_000).all()
+    assert norms[~negative] == pytest.approx(2_000)
+    matrix = replacement(5, 20)
+    assert np.abs(matrix.solve(truth @ matrix.values)).sum() == pytest.approx(2_000)
+
+
+def test_proposition_1_setting_negative_counts_to_zero_lowers_the_error() -> None:
+    """Strictly, in each such cell; the estimate in use rescales too, and is no worse on average."""
+    truth, found = estimates(2_000)
+    negative = found < 0
+    before, after = np.abs(found - truth), np.abs(np.maximum(found, 0) - truth)
+
+    assert (after[negative] < before[negative]).all()
+    assert (after[~negative] == before[~negative]).all()
+    rescaled = np.array([clip(estimate) for estimate in found])
+    assert rescaled.sum(axis=1) == pytest.approx(2_000)
+    assert np.abs(rescaled - truth).sum(axis=1).mean() < after.sum(axis=1).mean()
 
 
 def test_distributions_are_estimated_and_negative_counts_cost_nothing(
@@ -156,6 +239,27 @@ def test_the_guide_finds_bins_for_gamma_and_accuracy() -> None:
     assert choice.bins in (5, 10)
     assert choice.gamma in (5, 12)
     assert choice.entropy == pytest.approx(replacement(choice.gamma, choice.bins).entropy)
+
+
+def test_the_full_run_has_the_grid_of_table_1_and_figure_4(monkeypatch) -> None:
+    """``--full``: seven data sets at 240 combinations, five releases each."""
+    asked = {}
+
+    def noted(sets, **options):
+        asked.update(options, sets=len(sets))
+        raise StopIteration
+
+    monkeypatch.setattr(dowd, "error_surfaces", lambda _: {})
+    monkeypatch.setattr(dowd, "_sets", lambda _: (["one data set"] * 7, ""))
+    monkeypatch.setattr(dowd, "try_grid", noted)
+    with pytest.raises(StopIteration):
+        dowd.run(Setting(data=None, size="full"))
+
+    assert asked["sets"] == 7
+    assert list(asked["gammas"]) == list(range(2, 22))
+    assert list(asked["bins"]) == [5, 10, 15, *range(20, 101, 10)]
+    assert asked["releases"] == 5
+    assert {"posterior", "rank", "none", "rank, gain ratio"} <= set(asked["ways"])
 
 
 def test_figures_5_and_6_have_every_way_and_every_series() -> None:

@@ -92,6 +92,91 @@ def test_theorem_3_k_of_any_matrix_bounds_every_link() -> None:
     assert largest <= 1 / k + 1e-12
 
 
+ROWS = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.25, 0.25, 0.5]])
+
+
+def chances(truth: tuple[int, ...], released: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+    """The chance of each assignment of released records to people, and of what is released."""
+    return {
+        order: math.prod(ROWS[truth[person], released[order[person]]] for person in range(3))
+        for order in permutations(range(3))
+    }
+
+
+def test_definition_5_neighbouring_tables_differ_by_at_most_epsilon() -> None:
+    """All pairs of tables of three records that differ in one, and all releases [Thm 1]."""
+    epsilon = pm.DifferentialPrivacy.of(pm.Dense.of(("x", "y", "z"), ROWS)).epsilon
+    tables = list(product(range(3), repeat=3))
+    worst = 0.0
+    for truth, other in product(tables, repeat=2):
+        if sum(a != b for a, b in zip(truth, other, strict=True)) == 1:
+            for released in tables:
+                ratio = sum(chances(truth, released).values()) / sum(
+                    chances(other, released).values()
+                )
+                worst = max(worst, math.log(ratio))
+    assert 0.9 * epsilon < worst <= epsilon + 1e-12
+
+
+def test_proposition_1_no_algorithm_links_better_than_one_in_k() -> None:
+    """The best guess from the table and the release, on average over releases, for every table."""
+    k = pm.PkAnonymity.of(pm.Dense.of(("x", "y", "z"), ROWS), anonymity_set=3).k
+    right = []
+    for truth in product(range(3), repeat=3):
+        by_release = [chances(truth, released) for released in product(range(3), repeat=3)]
+        best = sum(
+            max(sum(p for order, p in found.items() if order[0] == record) for record in range(3))
+            for found in by_release
+        )
+        right.append(best / 6)  # every assignment is as likely at first
+        assert sum(map(sum, (found.values() for found in by_release))) == pytest.approx(6)
+    assert 1 / 3 < max(right) <= 1 / k
+
+
+def test_lemma_3_no_prior_is_worse_than_knowing_the_table() -> None:
+    """A ratio of sums is at most the largest ratio: a prior over tables finds no more than one."""
+    random = np.random.default_rng(5)
+    tables = list(product(range(3), repeat=3))
+    released = (0, 1, 2)
+    linked, total = np.array(
+        [
+            (sum(p for order, p in found.items() if order[0] == 0), sum(found.values()))
+            for found in (chances(truth, released) for truth in tables)
+        ]
+    ).T
+    largest = (linked / total).max()
+    for concentration in (0.01, 0.1, 1.0):
+        priors = random.dirichlet(np.full(len(tables), concentration), 500)
+        found = priors @ linked / (priors @ total)
+        assert (found <= largest + 1e-12).all()
+    assert (found < largest - 1e-3).all()  # spread priors find less
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_lemma_4_one_table_is_the_worst_for_all_assignments_at_once(n: int) -> None:
+    """So the bound is reached: everybody has x but one, and one y is released [Thm 3]."""
+    gamma = 3.0
+    matrix = pm.Dense.of(("x", "y"), np.array([[3, 1], [1, 3]]) / 4)
+    k = pm.PkAnonymity.of(matrix, anonymity_set=n).k
+    truth, released = (1, *[0] * (n - 1)), (1, *[0] * (n - 1))
+    ratios, by_order = set(), {}
+    for order in permutations(range(n)):
+        entry = [matrix.values[truth[person], released[order[person]]] for person in range(n)]
+        by_order[order] = math.prod(entry)
+        if order[0] == 0:  # h / g of the assignments with the link: person 0 and t change places
+            swapped = sum(
+                matrix.values[truth[t], released[0]]
+                * matrix.values[truth[0], released[order[t]]]
+                / entry[t]
+                for t in range(1, n)
+            )
+            ratios.add(round(swapped / entry[0], 9))
+    linked = sum(p for order, p in by_order.items() if order[0] == 0)
+
+    assert ratios == {round((n - 1) / gamma**2, 9)}  # one value, whatever the assignment
+    assert linked / sum(by_order.values()) == pytest.approx(1 / k)
+
+
 def test_corollary_4_and_5_k_of_several_attributes() -> None:
     """k = 1 + (n - 1) prod gamma^-2 for retention-replacement."""
     matrices = [pm.UniformMixture.of(tuple(range(size)), retention=0.3032) for size in SIZES]
@@ -184,6 +269,19 @@ def test_theorem_2_a_deterministic_release_is_pk_anonymous_for_its_k(
         sizes = [released.count(merged) for merged in set(released)]
 
         assert largest_posterior(released) == Fraction(1, pm.KAnonymity.of(sizes).k)
+
+
+@pytest.mark.parametrize("classes", [(0, 0, 1, 1), (0, 0, 0, 1), (0, 0, 0, 0)])
+def test_corollary_3_deterministic_k_anonymisation_is_pk_anonymisation(
+    classes: tuple[int, ...],
+) -> None:
+    """Over all tables at once: the worst link is 1 over the smallest class of any release."""
+    tables = {tuple(sorted(classes[p] for p in people)) for people in VALUES_OF_FOUR}
+    smallest = min(min(map(table.count, table)) for table in tables)
+
+    assert max(map(largest_posterior, tables)) == Fraction(1, smallest)
+    sizes = [min(map(table.count, table)) for table in tables]
+    assert min(pm.KAnonymity.of([size]).k for size in sizes) == smallest
 
 
 VALUES_OF_FOUR = tuple(product(range(4), repeat=4))

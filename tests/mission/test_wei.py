@@ -116,6 +116,54 @@ def test_gaussian_dither_and_rosenblatt_keep_each_distribution(
     assert correlations[0] == pytest.approx(correlations[1], abs=0.08)
 
 
+CELLS = [(0, 0), (0, 0), (0, 1), (1, 0), (1, 2), (2, 1), (1, 2), (2, 2), (0, 2), (2, 0)]
+CLUSTERS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
+"""As in Figure 2: a cell with two records of one cluster, and one that two clusters share."""
+
+
+def test_theorem_1_dither_on_cells_is_resampling() -> None:
+    """Uniform on cell (i, j), transformed by Rosenblatt: the value of that very cell, always.
+
+    So the law of the value is that of the cell, n_l(i, j) / n_l, which resampling has. The first
+    half of the transformation is written out here by the definition, with unit cells.
+    """
+    keys = Empirical.of(np.array(CELLS))
+    shares = {cell: CELLS.count(cell) / len(CELLS) for cell in CELLS}
+    first = [sum(p for (i, _), p in shares.items() if i == at) for at in range(3)]
+    grid = (np.arange(50) + 0.5) / 50
+    for i, j in shares:
+        inside = [shares.get((i, at), 0.0) / first[i] for at in range(3)]
+        x, y = (own.ravel() for own in np.meshgrid(grid, grid))
+        u = np.stack([sum(first[:i]) + x * first[i], sum(inside[:j]) + y * inside[j]], axis=1)
+        found = np.array(CELLS)[keys.backward(u)]
+        assert (found == [i, j]).all()
+
+    many = np.tile(CLUSTERS, 2_000)
+    drawn = np.tile(CELLS, (2_000, 1))[draw_members(many, Keystream.from_seed(4))]
+    for cluster in range(3):
+        members = [cell for cell, own in zip(CELLS, CLUSTERS, strict=True) if own == cluster]
+        for cell in set(members):
+            share = (drawn[many == cluster] == cell).all(axis=1).mean()
+            expected = members.count(cell) / len(members)
+            assert share == pytest.approx(expected, abs=5 * 0.5 / np.sqrt(2_000 * len(members)))
+
+
+def test_figure_1_clusters_then_new_keys_then_the_response(
+    people: pa.Table, releases: dict[str, pm.Release]
+) -> None:
+    """Groups of at least k; every cost is rejoined, and most records have other keys."""
+    for release in releases.values():
+        assert len(release.table) == len(people)
+        assert sorted(release.table["cost"].to_pylist()) == sorted(people["cost"].to_pylist())
+        (claim,) = release.certificate.claims
+        assert claim.attained.k >= K
+        with_costs = [
+            set(zip(*(own[name].to_pylist() for name in ("age", "weight", "cost")), strict=True))
+            for own in (people, release.table)
+        ]
+        assert len(with_costs[0] & with_costs[1]) < 0.5 * RECORDS
+
+
 def test_corollary_1_dither_on_merged_cells_of_one_column_is_resampling() -> None:
     """Uniform dither on runs of values that one group has, transformed: members by frequency.
 
