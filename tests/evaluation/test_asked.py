@@ -78,6 +78,7 @@ def test_a_method_that_cuts_a_tie_loses_the_mean_and_the_model(people):
         ("sex * age", "tables", "", ("sex", "age"), "linear"),
         ("income by sex,age", "means", "income", ("sex", "age"), "linear"),
         ("income ~ C(sex)", "models", "income ~ C(sex)", (), "linear"),
+        ("income ~ sex:age", "models", "income ~ sex:age", (), "linear"),
         ("logistic: work ~ age", "models", "work ~ age", (), "logistic"),
     ],
 )

@@ -333,7 +333,7 @@ class StatedQuestion:
         """
         if "~" in text:
             family, colon, formula = text.partition(":")
-            if not colon:
+            if not colon or "~" in family:  # the colon of an interaction
                 return cls(text, "models", text)
             if family.strip() not in FAMILIES:
                 raise InvalidNumber(f"A model is one of {', '.join(FAMILIES)}, got '{text}'.")
