@@ -12,10 +12,10 @@ and why the rule of fully synthetic data does not apply here: docs/proofs/poolin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +25,6 @@ from pramana.analysis.regression_results import Coefficients
 from pramana.base.rounding import require_number
 from pramana.errors import InputError, InvalidNumber
 from pramana.types import FloatArray
-
-HEADS = ("coefficient", "se", "t", "degrees", "p_value", "low", "high")
-DIGITS = (".5g", ".5g", ".3f", ".3g", ".5g", ".5g", ".5g")
 
 ROUNDING = 1e-12
 """A smaller share of the variance between copies is rounding error."""
@@ -52,6 +49,13 @@ class PooledFit(Coefficients):
     degrees: FloatArray = field(repr=False)
     copies: int
     level: float = 0.95
+    _formats: ClassVar[Mapping[str, str]] = {
+        "coef": ".5g",
+        "std err": ".5g",
+        "t": ".3f",
+        "df": ".3g",
+        "P>|t|": ".5g",
+    }
 
     @property
     def confidence(self) -> float:
@@ -63,9 +67,7 @@ class PooledFit(Coefficients):
         """Two-sided, of the hypothesis that the coefficient is 0."""
         from scipy.special import stdtr
 
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.nan_to_num(np.abs(self.coefficients) / self.se, nan=0.0)
-        return np.asarray(2 * stdtr(self.degrees, -t))
+        return np.asarray(2 * stdtr(self.degrees, -np.nan_to_num(np.abs(self.z), nan=0.0)))
 
     @property
     def low(self) -> FloatArray:
@@ -98,10 +100,9 @@ class PooledFit(Coefficients):
         return pd.DataFrame(self._columns(), index=list(self.names))
 
     def _columns(self) -> dict[str, FloatArray]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = self.coefficients / self.se
-        columns = (self.coefficients, self.se, t, self.degrees, self.p_value, self.low, self.high)
-        return dict(zip(HEADS, columns, strict=True))
+        figures = {"coefficient": self.coefficients, "se": self.se, "t": self.z}
+        ends = {"low": self.low, "high": self.high}
+        return {**figures, "degrees": self.degrees, "p_value": self.p_value, **ends}
 
     def __repr__(self) -> str:
         return "\n".join([*text_table(self._rows(), left=1), self._note])
@@ -112,15 +113,6 @@ class PooledFit(Coefficients):
     @property
     def _note(self) -> str:
         return f"{self.copies} synthetic copies; errors include the draws of the model."
-
-    def _rows(self) -> list[list[str]]:
-        ends = f"[{(1 - self.level) / 2:.3g}", f"{(1 + self.level) / 2:.3g}]"
-        columns = list(self._columns().values())
-        rows = [["", "coef", "std err", "t", "df", "P>|t|", *ends]]
-        for place, name in enumerate(self.names):
-            entries = zip(columns, DIGITS, strict=True)
-            rows.append([name, *(f"{values[place]:{digits}}" for values, digits in entries)])
-        return rows
 
 
 def pool(fits: Iterable[Any], *, level: float = 0.95) -> PooledFit:

@@ -9,10 +9,10 @@ in x after both are standardised, and has the standard error of that slope.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import erfc, inf, isfinite, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,9 +23,6 @@ from pramana.analysis.question import Question, students
 from pramana.analysis.regression import Family
 from pramana.errors import NotCovered, UnknownColumn, harmless
 from pramana.types import FloatArray, Form, TableLike
-
-HEADS = ("coefficient", "se", "z", "p_value", "low", "high")
-DIGITS = (".5g", ".5g", ".3f", ".3f", ".5g", ".5g")
 
 
 @dataclass(frozen=True)
@@ -44,11 +41,19 @@ class Coefficients(ABC):
     names: tuple[str, ...]
     coefficients: FloatArray
     covariance: FloatArray
+    _formats: ClassVar[Mapping[str, str]]
+    """The head of each printed column and its format, without the ends of the intervals."""
 
     @property
     def se(self) -> FloatArray:
         """Standard errors."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+    @property
+    def z(self) -> FloatArray:
+        """Coefficients in units of their standard errors."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.coefficients / self.se
 
     @property
     @abstractmethod
@@ -88,8 +93,7 @@ class Coefficients(ABC):
     @property
     def tvalues(self) -> Any:
         """The coefficients in units of their standard errors as a pandas series."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.params / self.bse
+        return self._series(self.z)
 
     @property
     def pvalues(self) -> Any:
@@ -122,6 +126,20 @@ class Coefficients(ABC):
         import pandas as pd
 
         return pd.Series(values, index=list(self.names))
+
+    @abstractmethod
+    def _columns(self) -> dict[str, FloatArray]:
+        """The numbers by their names in tables, the ends of the intervals last."""
+
+    def _rows(self) -> list[list[str]]:
+        level = self.confidence
+        ends = {f"[{(1 - level) / 2:.3g}": ".5g", f"{(1 + level) / 2:.3g}]": ".5g"}
+        formats = {**self._formats, **ends}
+        columns = list(zip(self._columns().values(), formats.values(), strict=True))
+        rows = [["", *formats]]
+        for place, name in enumerate(self.names):
+            rows.append([name, *(f"{values[place]:{digits}}" for values, digits in columns)])
+        return rows
 
 
 INTERNAL = frozenset({"basis", "from_zero", "like", "predictor", "question", "reach"})
@@ -171,6 +189,12 @@ class Regression(Coefficients):
         default=None, repr=False
     )
     categories: tuple[str, ...] = ()
+    _formats: ClassVar[Mapping[str, str]] = {
+        "coef": ".5g",
+        "std err": ".5g",
+        "z": ".3f",
+        "P>|z|": ".3f",
+    }
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__()} - INTERNAL)
@@ -184,12 +208,6 @@ class Regression(Coefficients):
     def nobs(self) -> int:
         """The number of records, as statsmodels names it."""
         return self.records
-
-    @property
-    def z(self) -> FloatArray:
-        """Coefficients in units of their standard errors."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.coefficients / self.se
 
     @property
     def p_value(self) -> FloatArray:
@@ -254,8 +272,12 @@ class Regression(Coefficients):
     def __getitem__(self, name: str) -> dict[str, float]:
         """One coefficient with its statistics."""
         place = self._place(name)
-        columns = (self.coefficients, self.se, self.z, self.p_value, self.low, self.high)
-        return {head: float(column[place]) for head, column in zip(HEADS, columns, strict=True)}
+        return {head: float(values[place]) for head, values in self._columns().items()}
+
+    def _columns(self) -> dict[str, FloatArray]:
+        ends = {"low": self.low, "high": self.high}
+        figures = {"coefficient": self.coefficients, "se": self.se, "z": self.z}
+        return {**figures, "p_value": self.p_value, **ends}
 
     def _place(self, name: str) -> int:
         if name not in self.names:
@@ -266,15 +288,13 @@ class Regression(Coefficients):
 
     def to_arrow(self) -> pa.Table:
         """One row a coefficient; of a multinomial model with its category and term."""
-        rows = [self[name] for name in self.names]
-        columns = {head: [row[head] for row in rows] for head in HEADS}
         labels = {"name": list(self.names)}
         if self.family == "multinomial":
             each = len(self.names) // (len(self.categories) - 1)
             labels["category"] = [own for own in self.categories[1:] for _ in range(each)]
             pairs = zip(self.names, labels["category"], strict=True)
             labels["term"] = [name.removeprefix(f"{category}: ") for name, category in pairs]
-        return pa.table({**labels, **columns})
+        return pa.table({**labels, **self._columns()})
 
     def to_pandas(self) -> Any:
         """One row a coefficient, as a data frame of pandas."""
@@ -320,15 +340,6 @@ class Regression(Coefficients):
 
     def _repr_html_(self) -> str:
         return html_table(self._rows(), f"{self.family}: {self.formula}. {self.note}")
-
-    def _rows(self) -> list[list[str]]:
-        level = self.question.level
-        ends = f"[{(1 - level) / 2:.3g}", f"{(1 + level) / 2:.3g}]"
-        rows = [["", "coef", "std err", "z", "P>|z|", *ends]]
-        for name in self.names:
-            figures = zip(self[name].values(), DIGITS, strict=True)
-            rows.append([name, *(f"{figure:{digits}}" for figure, digits in figures)])
-        return rows
 
 
 Fit = Callable[[str], Regression]
