@@ -625,7 +625,7 @@ def _said(words: list[str]) -> str:
 def _survey(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
     """A mutated survey: its file, what was made of it, or its answers."""
     from pramana.collect.closing import live
-    from pramana.collect.folder import answers, check_survey, new_survey
+    from pramana.collect.survey_folder import answers, check_survey, new_survey
     from pramana.errors import PramanaError
 
     del sources

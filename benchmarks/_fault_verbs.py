@@ -133,7 +133,7 @@ def make_template(folder: Path, *, records: int = 400) -> None:
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    from pramana.collect.demo import SURVEY
+    from pramana.collect.simulated_survey import SURVEY
 
     for name in COMMON:
         import_module(name)
@@ -172,7 +172,7 @@ def make_template(folder: Path, *, records: int = 400) -> None:
 
 def _make_survey(source: Path, folder: Path, *, answers: int = 30) -> None:
     """A survey that so many people have answered."""
-    from pramana.collect.folder import new_survey, opened_store
+    from pramana.collect.survey_folder import new_survey, opened_store
 
     definition, _ = new_survey(source, folder)
     with opened_store(folder, definition) as store:
@@ -182,7 +182,7 @@ def _make_survey(source: Path, folder: Path, *, answers: int = 30) -> None:
 def _sent(definition, numbers):
     """What people send."""
     from pramana.collect.definition import respond
-    from pramana.collect.demo import people
+    from pramana.collect.simulated_survey import people
     from pramana.collect.store import Sent
 
     widths = definition.channel.widths
@@ -196,7 +196,7 @@ def _sent(definition, numbers):
 
 def _answers() -> None:
     """People answer a survey, and each gets a word of thanks when the answer is kept."""
-    from pramana.collect.folder import load, opened_store
+    from pramana.collect.survey_folder import load, opened_store
 
     definition = load(Path("asked"))
     with opened_store(Path("asked"), definition) as store:
@@ -439,14 +439,14 @@ def _is_whole_release(place: Path) -> bool:
 
 
 def _is_whole_survey(place: Path) -> bool:
-    from pramana.collect.folder import load_survey
+    from pramana.collect.survey_folder import load_survey
 
     return bool(load_survey(place))
 
 
 def _is_whole_asked(place: Path) -> bool:
     """A survey that has every answer for which somebody was thanked."""
-    from pramana.collect.folder import answers
+    from pramana.collect.survey_folder import answers
 
     said = place.parent.with_name(f"{place.parent.name}.out")
     thanked = said.read_text().splitlines().count("kept") if said.exists() else 0
@@ -468,8 +468,8 @@ def held(place: Path) -> list[tuple[object, ...]]:
 
 def _is_whole_codes(place: Path) -> bool:
     """Every code of the file may answer."""
-    from pramana.collect.folder import answers
     from pramana.collect.store import Outcome
+    from pramana.collect.survey_folder import answers
 
     codes = place.read_text().split()
     with answers(place.with_name("coded")) as store:

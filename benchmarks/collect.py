@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from benchmarks._measure import Result
-from pramana.collect import demo
-from pramana.collect.folder import new_survey, opened_store
+from pramana.collect import simulated_survey
+from pramana.collect.survey_folder import new_survey, opened_store
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,15 +29,15 @@ def run(options: argparse.Namespace) -> Result:
     )
     with tempfile.TemporaryDirectory() as temporary:
         source = Path(temporary) / "survey.toml"
-        source.write_text(demo.SURVEY.format(expected=options.people))
+        source.write_text(simulated_survey.SURVEY.format(expected=options.people))
         definition, _ = new_survey(source, Path(temporary) / "survey")
-        people = demo.people(options.people, seed=1)
+        people = simulated_survey.people(options.people, seed=1)
         size = -(-len(people) // options.rounds)
-        with demo.serving(Path(temporary) / "survey") as (port, process):
+        with simulated_survey.serving(Path(temporary) / "survey") as (port, process):
             for begin in range(0, len(people), size):
                 part = people[begin : begin + size]
                 started, spent = time.monotonic(), _processor(process)
-                statuses = demo.answer_all(definition, part, port=port)
+                statuses = simulated_survey.answer_all(definition, part, port=port)
                 seconds, busy = time.monotonic() - started, _processor(process) - spent
                 if statuses.count(200) != len(part):
                     raise SystemExit(f"{len(part) - statuses.count(200)} answers were not taken.")

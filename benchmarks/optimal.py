@@ -25,7 +25,7 @@ from benchmarks.kl_loss import kl_loss
 from pramana.base.randomness import Keystream
 from pramana.guarantees.correct_match import match_risks
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.methods.frequencies import inverse_frequency_design
+from pramana.methods.frequency_preserving import inverse_frequency_design
 from pramana.methods.optimal import dense as dense_module
 from pramana.methods.optimal.cells import squared_error
 from pramana.methods.optimal.publication import GRIDS, best_on_grid, on_grid

@@ -18,7 +18,7 @@ from pramana.base.randomness import Keystream
 from pramana.engine.shuffle import Shuffler
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.io.opening import open_table
-from pramana.schema.groups import group_sizes
+from pramana.schema.group_sizes import group_sizes
 from pramana.schema.opened_table import BATCH_CELLS
 
 
@@ -140,12 +140,12 @@ def test_memory_does_not_grow_with_columns(tmp_path):
 def test_combinations_that_do_not_fit_are_refused_or_leave_somebody_alone(monkeypatch):
     """Of many columns that tell everybody apart no memory holds the combinations."""
     table = pa.table({f"c{at}": np.arange(900) for at in range(10)})
-    monkeypatch.setattr("pramana.schema.groups.MOST_APART", 5_000)
+    monkeypatch.setattr("pramana.schema.group_sizes.MOST_APART", 5_000)
     opened = open_table(table)
     assert group_sizes(opened, table.column_names, apart=True).smallest() == 1
     twice = open_table(pa.concat_tables([table, table]))
     assert group_sizes(twice, table.column_names[:5], apart=True).smallest() == 2
-    monkeypatch.setattr("pramana.schema.groups.VALUE_BYTES", 2**29 // 5_000)
+    monkeypatch.setattr("pramana.schema.group_sizes.VALUE_BYTES", 2**29 // 5_000)
     monkeypatch.setenv("PRAMANA_MEMORY", "512M")
     with pytest.raises(TooLarge, match="more than 500 combinations of c0, c1.*PRAMANA_MEMORY"):
         group_sizes(twice, table.column_names).smallest()

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pramana.mechanisms.transition import Dense, TransitionMatrix, UniformMixture
     from pramana.methods.attribute_sampling import AttributeSampling
     from pramana.methods.base import Method
-    from pramana.methods.frequencies import Invariant, InverseFrequency
+    from pramana.methods.frequency_preserving import Invariant, InverseFrequency
     from pramana.methods.given import GivenMatrices, MatricesFromData
     from pramana.methods.microaggregated import Centroid, Gaussian, Permute, Resample
     from pramana.methods.optimal.method import Optimal
@@ -122,7 +122,7 @@ _SOURCES = {
     "methods.attribute_sampling": "AttributeSampling",
     "methods.base": "Method",
     "methods.given": "GivenMatrices MatricesFromData",
-    "methods.frequencies": "Invariant InverseFrequency",
+    "methods.frequency_preserving": "Invariant InverseFrequency",
     "methods.microaggregated": "Centroid Gaussian Permute Resample",
     "methods.optimal.method": "Optimal",
     "methods.plan": "Plan",

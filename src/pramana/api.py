@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
     from pramana.collect.closing import SurveyPlace, close_folder, live, surveys
-    from pramana.collect.folder import invite, load_survey, new_survey, preview_survey
     from pramana.collect.server import serve_folder
     from pramana.collect.survey import read_survey, survey_toml
+    from pramana.collect.survey_folder import invite, load_survey, new_survey, preview_survey
     from pramana.evaluation.advise import advise
     from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit, attack, audit
     from pramana.evaluation.cli_hints import CliHints
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from pramana.evaluation.trials import compared
     from pramana.ledger.ledger import Budget, Ledger
     from pramana.protecting import protect
-    from pramana.reporting.charts import drawn_beside, drawn_methods
     from pramana.reporting.document import CHART_STYLE
+    from pramana.reporting.report_charts import drawn_beside, drawn_methods
     from pramana.risk.frequencies import UniquenessCounter
     from pramana.risk.unchanged import UnchangedRecords
 
@@ -86,7 +86,7 @@ __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "Attack
 
 _SOURCES = {
     "collect.closing": "SurveyPlace close_folder live surveys",
-    "collect.folder": "invite load_survey new_survey preview_survey",
+    "collect.survey_folder": "invite load_survey new_survey preview_survey",
     "collect.server": "serve_folder",
     "collect.survey": "read_survey survey_toml",
     "evaluation.advise": "advise",
@@ -100,7 +100,7 @@ _SOURCES = {
     "ledger.ledger": "Budget Ledger",
     "protecting": "protect",
     "reporting.document": "CHART_STYLE",
-    "reporting.charts": "drawn_beside drawn_methods",
+    "reporting.report_charts": "drawn_beside drawn_methods",
     "risk.frequencies": "UniquenessCounter",
 }
 
@@ -211,14 +211,14 @@ def load(folder: str | Path, *, like: str = "arrow") -> Release:
 
 def earlier_releases(release: Release) -> list[Path]:
     """Releases beside this one, in the same folder, that may be of the same people."""
-    from pramana.risk.attacks.composition import earlier_releases as beside
+    from pramana.risk.attacks.repeated_releases import earlier_releases as beside
 
     return [] if release.folder is None else beside(release.folder, release.certificate)
 
 
 def composable(release: Release, others: Sequence[Path]) -> list[Path]:
     """Those of other releases that the attack ``composition`` takes together with this one."""
-    from pramana.risk.attacks.composition import composable as says_enough
+    from pramana.risk.attacks.repeated_releases import composable as says_enough
 
     if not says_enough(release.certificate):
         return []

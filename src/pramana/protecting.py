@@ -51,7 +51,7 @@ from pramana.risk.unchanged import (
     whole_set,
 )
 from pramana.schema.domains import Label, Labels
-from pramana.schema.groups import group_sizes
+from pramana.schema.group_sizes import group_sizes
 from pramana.schema.households import require_unlinked
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike

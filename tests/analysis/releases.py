@@ -12,7 +12,7 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.methods.frequencies import Invariant
+from pramana.methods.frequency_preserving import Invariant
 from pramana.methods.optimal.method import Optimal
 from pramana.schema.domains import Categories
 from pramana.schema.roles import Role

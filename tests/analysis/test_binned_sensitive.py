@@ -15,7 +15,7 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.methods.frequencies import Invariant
+from pramana.methods.frequency_preserving import Invariant
 from pramana.methods.microaggregated import Resample
 from pramana.release.folder import read_certificate
 from pramana.schema.domains import Bins, Categories

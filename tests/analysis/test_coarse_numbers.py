@@ -13,7 +13,7 @@ from pramana import api
 from pramana.errors import NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.methods.frequencies import Invariant
+from pramana.methods.frequency_preserving import Invariant
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.recoding import Recoding
 from pramana.schema.roles import Role

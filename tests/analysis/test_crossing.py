@@ -19,7 +19,7 @@ from scipy.stats import binom
 import pramana as pm
 from pramana import api
 from pramana.analysis.association import IndependenceTest
-from pramana.analysis.records import READINGS, Reading
+from pramana.analysis.released_records import READINGS, Reading
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.microaggregated import Resample

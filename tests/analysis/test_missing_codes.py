@@ -11,7 +11,7 @@ import pytest
 from pramana import api
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.methods.frequencies import Invariant
+from pramana.methods.frequency_preserving import Invariant
 from pramana.schema.domains import Categories
 from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Schema

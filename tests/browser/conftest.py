@@ -20,7 +20,7 @@ import pytest
 
 from pramana.cli.app import main
 from pramana.collect.definition import Definition
-from pramana.collect.folder import new_survey
+from pramana.collect.survey_folder import new_survey
 from tests.collect.conftest import survey_text
 
 collect_ignore_glob = [] if os.environ.get("PRAMANA_TEST_BROWSER") else ["test_*.py"]
@@ -100,7 +100,7 @@ class Survey:
 
     def records(self) -> list[str]:
         """What was kept."""
-        from pramana.collect.folder import opened_store
+        from pramana.collect.survey_folder import opened_store
 
         with opened_store(self.folder, self.definition) as store:
             return list(store.records())

@@ -387,7 +387,7 @@ def test_work_that_the_page_does_is_taken(context: Any, tmp_path: Path) -> None:
 
 def test_a_survey_that_is_closed_says_so(context: Any, served_whole: Survey) -> None:
     """Who was about to send is told, and nothing is kept."""
-    from pramana.collect.folder import opened_store
+    from pramana.collect.survey_folder import opened_store
 
     page = context.new_page()
     begin(page, served_whole)
@@ -662,7 +662,7 @@ def test_a_number_outside_is_asked_for_again(
 
 def test_codes_let_a_person_answer_once(context: Any, tmp_path: Path) -> None:
     """An unknown code is refused, a known one counts once, whatever the device."""
-    from pramana.collect.folder import opened_store
+    from pramana.collect.survey_folder import opened_store
 
     for survey in serving(tmp_path, survey_text("retention", extra="codes = true\n")):
         with opened_store(survey.folder, survey.definition) as store:
@@ -685,7 +685,7 @@ def test_a_code_used_elsewhere_meanwhile_sends_no_second_record(
     context: Any, tmp_path: Path
 ) -> None:
     """Whoever could not be asked when they began is asked before anything leaves; so is a file."""
-    from pramana.collect.folder import opened_store
+    from pramana.collect.survey_folder import opened_store
 
     for survey in serving(tmp_path, survey_text("retention", extra="codes = true\n")):
         with opened_store(survey.folder, survey.definition) as store:
@@ -728,7 +728,7 @@ def entered(page: Any, survey: Survey, code: str) -> None:
 
 def test_a_household_answers_on_one_device(context: Any, tmp_path: Path) -> None:
     """Each with a code of their own; who comes back sees what they sent, and no other's."""
-    from pramana.collect.folder import opened_store
+    from pramana.collect.survey_folder import opened_store
 
     for survey in serving(tmp_path, survey_text("attribute-sampling", extra="codes = true\n")):
         with opened_store(survey.folder, survey.definition) as store:
@@ -747,7 +747,7 @@ def test_a_code_that_was_mistyped_without_a_connection_is_put_right(
     context: Any, tmp_path: Path
 ) -> None:
     """What chance drew stays."""
-    from pramana.collect.folder import opened_store
+    from pramana.collect.survey_folder import opened_store
 
     for survey in serving(tmp_path, survey_text("retention", extra="codes = true\n")):
         with opened_store(survey.folder, survey.definition) as store:
@@ -779,7 +779,7 @@ def test_a_code_put_right_in_a_panel_keeps_what_it_drew_for_life(
     context: Any, tmp_path: Path, method: str
 ) -> None:
     """A record of another permanent answer would tell more than was promised: it begins again."""
-    from pramana.collect.folder import opened_store
+    from pramana.collect.survey_folder import opened_store
 
     for survey in serving(tmp_path, survey_text(method, extra=PANEL_CODES), wave=1):
         with opened_store(survey.folder, survey.definition) as store:
@@ -808,7 +808,7 @@ def test_a_code_put_right_in_a_panel_keeps_what_it_drew_for_life(
 
 def test_the_next_person_sees_nothing_of_what_was_said(context: Any, tmp_path: Path) -> None:
     """Who went back to the first screen and left the device has left no answer in its fields."""
-    from pramana.collect.folder import opened_store
+    from pramana.collect.survey_folder import opened_store
 
     for survey in serving(tmp_path, survey_text("retention", extra="codes = true\n")):
         with opened_store(survey.folder, survey.definition) as store:

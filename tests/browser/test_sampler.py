@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import chi2
 
 from pramana.collect.definition import Definition
-from pramana.collect.folder import new_survey
 from pramana.collect.survey import SurveyQuestion
+from pramana.collect.survey_folder import new_survey
 from pramana.errors import InputError
 from tests.browser.conftest import Survey, free_port
 from tests.collect.conftest import survey_text

@@ -16,10 +16,10 @@ import pytest
 
 from pramana.base.atomic_files import leftovers
 from pramana.base.processes import interrupt_on_signals
-from pramana.collect import demo
-from pramana.collect import folder as survey_folders
-from pramana.collect.demo import SURVEY
-from pramana.collect.folder import new_survey
+from pramana.collect import simulated_survey
+from pramana.collect import survey_folder as survey_folders
+from pramana.collect.simulated_survey import SURVEY
+from pramana.collect.survey_folder import new_survey
 from tests.cli.conftest import Run, people_csv
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
@@ -175,12 +175,12 @@ def test_a_demonstration_leaves_nothing_or_is_told_of(
     steward: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its folder stands when it holds the survey's file, and not before."""
-    monkeypatch.setattr(demo, "SURVEY", Survey)
+    monkeypatch.setattr(simulated_survey, "SURVEY", Survey)
     outcome = run("collect demo -o demo")
     assert "leaves nothing behind" in outcome.err
     assert not Path("demo").exists()
-    monkeypatch.setattr(demo, "SURVEY", SURVEY)
-    monkeypatch.setattr(demo, "new_survey", told_to_end)
+    monkeypatch.setattr(simulated_survey, "SURVEY", SURVEY)
+    monkeypatch.setattr(simulated_survey, "new_survey", told_to_end)
     outcome = run("collect demo -o demo")
     assert outcome.code == 143
     assert "Written before that: " in outcome.err

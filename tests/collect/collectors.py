@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from pramana.collect.definition import Definition, respond
-from pramana.collect.folder import opened_store
+from pramana.collect.survey_folder import opened_store
 from tests.collect.conftest import PERSON
 
 NURSERY = """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pramana.collect.definition import Definition
-from pramana.collect.demo import SURVEY
-from pramana.collect.folder import new_survey
+from pramana.collect.simulated_survey import SURVEY
+from pramana.collect.survey_folder import new_survey
 
 SEX = """[[questions]]
 name = "sex"

@@ -20,7 +20,7 @@ import pytest
 
 from pramana.collect.channel import AnswerChannel, Draw
 from pramana.collect.definition import Definition, respond
-from pramana.collect.folder import questionnaire
+from pramana.collect.survey_folder import questionnaire
 from pramana.errors import InputError, OutsideDomain
 from pramana.mechanisms.mechanism import AttributeSampler
 from tests.collect.conftest import PERSON

@@ -25,10 +25,10 @@ from pramana.collect.closing import (
     suspicions,
 )
 from pramana.collect.definition import Definition, define, respond
-from pramana.collect.demo import SURVEY
-from pramana.collect.folder import check_survey, load_survey, new_survey, opened_store
+from pramana.collect.simulated_survey import SURVEY
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
+from pramana.collect.survey_folder import check_survey, load_survey, new_survey, opened_store
 from pramana.errors import DoesNotHold, InputError, OutputExists
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.transition import UniformMixture

@@ -10,7 +10,7 @@ import pytest
 
 import pramana as pm
 from pramana.cli.app import main
-from pramana.collect import folder as rooms
+from pramana.collect import survey_folder as rooms
 from pramana.collect.closing import close_survey
 from pramana.collect.definition import Definition, respond
 from pramana.collect.store import Sent

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pramana.cli.app import main
-from pramana.collect.demo import serving
+from pramana.collect.simulated_survey import serving
 from pramana.errors import InputError
 from pramana.verification.verify import verify_folder
 
@@ -47,7 +47,7 @@ def test_a_demonstration_of_too_few_leaves_nothing_behind(
 HOLDS = """
 import sys, time
 from pathlib import Path
-from pramana.collect.demo import serving
+from pramana.collect.simulated_survey import serving
 with serving(Path(sys.argv[1])) as (port, _):
     print(port, flush=True)
     time.sleep(60)

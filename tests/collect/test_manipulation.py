@@ -16,9 +16,9 @@ from pramana.cli.app import main
 from pramana.collect.channel import SentRecord
 from pramana.collect.closing import suspicions
 from pramana.collect.definition import Definition, define, respond
-from pramana.collect.folder import opened_store
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
+from pramana.collect.survey_folder import opened_store
 from tests.collect.conftest import PERSON, small_survey
 
 OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}

@@ -17,14 +17,14 @@ from pramana.base.randomness import Keystream
 from pramana.collect.channel import Draw, Remembered
 from pramana.collect.closing import close_survey
 from pramana.collect.definition import Definition, define, remember, respond
-from pramana.collect.folder import answers, load, new_survey
 from pramana.collect.server import read_answer
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
+from pramana.collect.survey_folder import answers, load, new_survey
 from pramana.errors import InputError, InvalidSchema, NotCovered, PramanaError
 from pramana.guarantees.composition import Disclosure, compose
 from pramana.release.certificate import Certificate, disclosed
-from pramana.risk.attacks.composition import compose_releases
+from pramana.risk.attacks.repeated_releases import compose_releases
 from tests.collect.conftest import PERSON, small_survey, survey_text
 
 TOTAL = 2**64

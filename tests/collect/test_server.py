@@ -19,8 +19,8 @@ import pytest
 
 from pramana.base.randomness import Keystream
 from pramana.collect.definition import respond
-from pramana.collect.folder import new_survey, opened_store
 from pramana.collect.store import Outcome
+from pramana.collect.survey_folder import new_survey, opened_store
 from tests.collect.collectors import JSON, Collector, Nursery
 from tests.collect.conftest import PERSON, survey_text
 

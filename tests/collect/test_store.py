@@ -12,8 +12,8 @@ import pytest
 
 from pramana.cli.app import main
 from pramana.collect.definition import Definition
-from pramana.collect.folder import invite, new_survey, opened_store, seen_store
 from pramana.collect.store import Outcome, Sent, SqliteStore, open_store
+from pramana.collect.survey_folder import invite, new_survey, opened_store, seen_store
 from pramana.errors import InputError
 from tests.collect.conftest import survey_text
 

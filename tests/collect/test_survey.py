@@ -14,7 +14,6 @@ from pramana.base.text import text_up
 from pramana.cli.collect import new
 from pramana.collect.closing import certificate_of
 from pramana.collect.definition import define
-from pramana.collect.folder import questionnaire
 from pramana.collect.survey import (
     NOT_SAID,
     PLACEHOLDER,
@@ -25,6 +24,7 @@ from pramana.collect.survey import (
     consent_of,
     read_survey,
 )
+from pramana.collect.survey_folder import questionnaire
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
 from pramana.guarantees.claims import guarantees_from_options
 from pramana.methods.expected_error import step_domains

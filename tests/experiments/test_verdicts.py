@@ -12,7 +12,7 @@ from pramana.experiments import cator, dowd, ghatak, ikarashi, wei
 from pramana.experiments.harness import Finding
 from pramana.experiments.insurance import Score
 from pramana.methods.choice import BINS, GAMMAS
-from pramana.methods.frequencies import inverse_frequency_design
+from pramana.methods.frequency_preserving import inverse_frequency_design
 from pramana.methods.optimal.search import optimal_design
 from pramana.methods.symmetric_flows import theta_of
 

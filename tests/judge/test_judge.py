@@ -17,7 +17,7 @@ import pramana as pm
 from pramana.guarantees.claims import GUARANTEES
 from pramana.methods.base import METHODS
 from pramana.microaggregation.anonymisation import draw_members
-from pramana.schema.groups import closeness, codes_of
+from pramana.schema.group_sizes import closeness, codes_of
 from tests.depth import DEEP
 from tests.judge.groups import Grouped, judge_groups
 from tests.judge.homes import judge_homes

@@ -13,7 +13,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.io.opening import open_table
 from pramana.methods.context import DesignContext, plan_for_table
-from pramana.methods.frequencies import Invariant
+from pramana.methods.frequency_preserving import Invariant
 from pramana.schema.schema import Schema
 
 PEOPLE = people(4000)

@@ -11,7 +11,7 @@ from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import Dense, UniformMixture
-from pramana.methods.frequencies import invariant_design
+from pramana.methods.frequency_preserving import invariant_design
 from pramana.schema.joint_cells import Counts
 
 

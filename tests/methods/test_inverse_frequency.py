@@ -14,7 +14,7 @@ from pramana.base.rounding import TOTAL
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.correct_match import match_risks
 from pramana.mechanisms.transition import Dense
-from pramana.methods.frequencies import block_size, inverse_frequency_design
+from pramana.methods.frequency_preserving import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
 
 PAPER = dict(zip("abcdefgh", [2, 205, 431, 106, 230, 221, 611, 194], strict=True))

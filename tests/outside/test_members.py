@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.analysis.records import READINGS
+from pramana.analysis.released_records import READINGS
 from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, open_source
 from pramana.engine.local import LocalEngine
 from pramana.errors import InvalidTable

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from pramana.collect.closing import close_survey, live
 from pramana.collect.definition import respond
-from pramana.collect.folder import invite, new_survey, opened_store
 from pramana.collect.store import Outcome, PostgresStore, Sent, open_store
+from pramana.collect.survey_folder import invite, new_survey, opened_store
 from pramana.errors import InputError
 from pramana.studio.app import studio_application
 from pramana.studio.serving import Origin

@@ -20,7 +20,7 @@ from pramana.errors import InputError, NotARelease
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.methods.frequencies import Invariant
+from pramana.methods.frequency_preserving import Invariant
 from pramana.release.certificate import Certificate
 from pramana.release.documentation import LOADERS, _stata_text, explanations
 from pramana.release.folder import fingerprint, write_explanations

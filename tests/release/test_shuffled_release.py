@@ -14,8 +14,8 @@ import pytest
 
 import pramana as pm
 from pramana.errors import NotCovered
-from pramana.risk.attacks.composition import compose_releases
-from pramana.schema.groups import GroupSizes
+from pramana.risk.attacks.repeated_releases import compose_releases
+from pramana.schema.group_sizes import GroupSizes
 
 PEOPLE = 4_000
 

@@ -13,8 +13,8 @@ from tests.reporting.editions import pdf_text, released_to, truth
 from pramana import api
 from pramana.base.measured_share import Measured
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.reporting.charts import ColumnView
 from pramana.reporting.document import Drawing, Facts, Figures, Grid, Group, Signature, Words
+from pramana.reporting.report_charts import ColumnView
 from pramana.reporting.sections import (
     FEW_CHECKS,
     MOST_ROWS,

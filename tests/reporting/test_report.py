@@ -24,9 +24,9 @@ from pramana.base.charts import altair, plain_svg, rows_of
 from pramana.base.measured_share import Measured
 from pramana.errors import DoesNotHold
 from pramana.guarantees.claims import GUARANTEES
-from pramana.reporting import charts as plots
-from pramana.reporting.charts import COLOURS, ColumnView, Point, frontier, ranges, shares
+from pramana.reporting import report_charts as plots
 from pramana.reporting.document import STYLE, Chapter, Document, Grid, Words, to_html
+from pramana.reporting.report_charts import COLOURS, ColumnView, Point, frontier, ranges, shares
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pramana import api
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.io.output import write_table
-from pramana.methods.frequencies import Invariant
+from pramana.methods.frequency_preserving import Invariant
 from pramana.methods.microaggregated import Gaussian, Permute, Resample
 from pramana.release.folder import complete_folder, release_folder
 from pramana.schema.domains import Categories

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from pramana.base.processes import INSTALLED, import_path
 from pramana.cli.app import app
-from pramana.collect.demo import SURVEY
+from pramana.collect.simulated_survey import SURVEY
 from pramana.io.output import write_table
 
 BINARY = Path(sys.executable).parent / "pramana"

@@ -35,10 +35,10 @@ from pramana.analysis.observed import Answers, Feature, Observed, different
 from pramana.analysis.quantiles import stacked
 from pramana.analysis.question import CountMethod, Question
 from pramana.analysis.readings import SYNTHETIC_NOTE, BesideUnchanged
-from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.regularised_em import usual_pair
+from pramana.analysis.released_records import ReleasedRecords
 from pramana.analysis.synthesis import (
     SYNTHESIS_METHODS,
     Companion,

@@ -44,7 +44,7 @@ from pramana.analysis.formulas import (
     complete,
     stand_for_missing,
 )
-from pramana.analysis.records import ReleasedRecords
+from pramana.analysis.released_records import ReleasedRecords
 from pramana.base.text import counted
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge

@@ -32,8 +32,8 @@ from pramana.analysis.counts import off_by, shrunk_words
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.quantiles import Curve, quantiles_of
 from pramana.analysis.question import Inference, Question
-from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regularised_em import leaning
+from pramana.analysis.released_records import ReleasedRecords
 from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, half_a_record
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable

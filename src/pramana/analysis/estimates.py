@@ -441,7 +441,7 @@ class Estimate:
 
         It shows itself in notebooks; ``chart.save("table.svg")`` writes it.
         """
-        from pramana.analysis.charts import estimate_chart
+        from pramana.analysis.estimate_charts import estimate_chart
 
         return estimate_chart(self)
 

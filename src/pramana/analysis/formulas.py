@@ -25,9 +25,9 @@ from pramana.analysis.formula_syntax import Term, parse_formula, require_release
 from pramana.analysis.layout import Axis, Layout
 from pramana.analysis.numbers import GapShape, rounding_variance
 from pramana.analysis.question import Question, recoded_words, require_values
-from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import LINKS, CorrectedScores, Family, solve_scores
 from pramana.analysis.regression_results import Regression
+from pramana.analysis.released_records import ReleasedRecords
 from pramana.engine.base import SUMS, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import Mechanism, Step

@@ -41,7 +41,7 @@ from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray, Words
 
 if TYPE_CHECKING:
-    from pramana.analysis.records import Reading
+    from pramana.analysis.released_records import Reading
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,9 +39,9 @@ from pramana.analysis.means import FarValues, estimate_means, estimate_totals, f
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import CountMethod, Question
-from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
+from pramana.analysis.released_records import ReleasedRecords
 from pramana.analysis.shares import ordered_records
 from pramana.analysis.synthesis import (
     SynthesisMethod,

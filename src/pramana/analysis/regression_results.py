@@ -324,7 +324,7 @@ class Regression(Coefficients):
 
     def plot(self) -> Any:
         """A chart of the coefficients with their intervals (Altair)."""
-        from pramana.analysis.charts import regression_chart
+        from pramana.analysis.estimate_charts import regression_chart
 
         return regression_chart(self)
 

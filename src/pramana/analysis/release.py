@@ -35,9 +35,9 @@ from pramana.analysis.question import (
     require_comparable,
 )
 from pramana.analysis.readings import SYNTHETIC_NOTE
-from pramana.analysis.records import Reading, ReleasedRecords, reading_of
 from pramana.analysis.regression import family_named
 from pramana.analysis.regression_results import Regression, correlation, standard_deviation
+from pramana.analysis.released_records import Reading, ReleasedRecords, reading_of
 from pramana.analysis.replicates import (
     replicated_estimate,
     replicated_regression,

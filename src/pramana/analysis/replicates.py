@@ -40,8 +40,8 @@ import numpy as np
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.numbers import beyond_scores
 from pramana.analysis.question import Question, Rounded, students
-from pramana.analysis.records import Reading
 from pramana.analysis.regression_results import Regression
+from pramana.analysis.released_records import Reading
 from pramana.analysis.variance import JointErrors, errors_of_shares
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import NotCovered, TooLarge

@@ -17,7 +17,7 @@ from pramana.analysis.estimates import SHRUNK_FIGURES, Estimate
 from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
 from pramana.analysis.question import CountMethod, Question, conditions_of
-from pramana.analysis.records import Reading, ReleasedRecords
+from pramana.analysis.released_records import Reading, ReleasedRecords
 from pramana.analysis.variance import errors_of_shares
 from pramana.engine.base import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable

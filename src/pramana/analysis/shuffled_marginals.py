@@ -33,9 +33,9 @@ from pramana.analysis.attribute_sampling_sums import ReportedTotals, ReportSums,
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.numbers import values_of_numbers
 from pramana.analysis.question import Inference, Question
-from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
+from pramana.analysis.released_records import ReleasedRecords
 from pramana.analysis.variance import JointErrors, errors_of_shares
 from pramana.errors import InvalidTable, NotCovered
 from pramana.schema.schema import COUNT, REPORTED

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from pramana.collect.channel import Remembered
     from pramana.collect.closing import Live, close_survey, collected_release, live, status_of
     from pramana.collect.definition import Definition, remember, respond
-    from pramana.collect.demo import demonstrate
-    from pramana.collect.folder import (
+    from pramana.collect.server import Encryption, require_server, serve_survey
+    from pramana.collect.simulated_survey import demonstrate
+    from pramana.collect.store import Sent
+    from pramana.collect.survey import Survey, consent_of
+    from pramana.collect.survey_folder import (
         answers,
         check_survey,
         invite,
@@ -26,9 +29,6 @@ if TYPE_CHECKING:
         page_of,
         seen_store,
     )
-    from pramana.collect.server import Encryption, require_server, serve_survey
-    from pramana.collect.store import Sent
-    from pramana.collect.survey import Survey, consent_of
 
 __all__ = ["Definition", "Encryption", "Live", "Remembered", "Sent", "Survey", "answers",
            "check_survey", "close_survey", "collected_release", "consent_of", "demonstrate",
@@ -40,8 +40,8 @@ _SOURCES = {
     "channel": "Remembered",
     "closing": "Live close_survey collected_release live status_of",
     "definition": "Definition remember respond",
-    "demo": "demonstrate",
-    "folder": "answers check_survey invite load load_survey new_survey opened_store page_of "
+    "simulated_survey": "demonstrate",
+    "survey_folder": "answers check_survey invite load load_survey new_survey opened_store page_of "
     "seen_store",
     "server": "Encryption require_server serve_survey",
     "store": "Sent",

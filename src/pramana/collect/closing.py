@@ -28,8 +28,8 @@ from pramana.base.rounding import TOTAL, log_up
 from pramana.base.text import as_table, floor_text, plain, text_up
 from pramana.collect.channel import AnswerChannel, SentRecord
 from pramana.collect.definition import DEFINITION, Definition
-from pramana.collect.folder import answers, kept_elsewhere, load, seen_store
 from pramana.collect.store import Store
+from pramana.collect.survey_folder import answers, kept_elsewhere, load, seen_store
 from pramana.errors import DoesNotHold, InputError, OutputExists, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claims import Claim

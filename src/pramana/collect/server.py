@@ -33,8 +33,8 @@ from urllib.parse import urlsplit
 from pramana.base.processes import stop_on_signals
 from pramana.base.randomness import Keystream
 from pramana.collect.definition import Definition
-from pramana.collect.folder import load_survey, opened_store
 from pramana.collect.store import Outcome, Sent, Store
+from pramana.collect.survey_folder import load_survey, opened_store
 from pramana.errors import InputError, MissingExtra
 
 try:

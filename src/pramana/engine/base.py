@@ -30,7 +30,7 @@ from pramana.base.registry import Registry
 from pramana.errors import InvalidNumber, InvalidTable, Notice, UnknownColumn, unheard
 from pramana.io.output import OutputEncoder
 from pramana.schema.domains import Label, Labels, label_key
-from pramana.schema.groups import MOST_ATTACHED, group_sizes
+from pramana.schema.group_sizes import MOST_ATTACHED, group_sizes
 from pramana.schema.joint_cells import Counter, Counts, counts_with_kept
 from pramana.schema.opened_table import OpenedTable, TableFormat, is_number, steady
 from pramana.schema.recoded_table import recoded

@@ -38,13 +38,7 @@ from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.release.certificate import Certificate
 from pramana.release.folder import CERTIFICATE, read_mechanism
-from pramana.risk.attacks.bayes_linkage import optimal_linkage
-from pramana.risk.attacks.closest_record import closest_risk
-from pramana.risk.attacks.composition import compose_releases, repeated_attack
-from pramana.risk.attacks.inference import SensitiveValues, inference_risks
-from pramana.risk.attacks.linkage import TRIALS, Links, linkage_risks
-from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
-from pramana.risk.attacks.records import (
+from pramana.risk.attacks.attacker_records import (
     Records,
     cells_by_set,
     read_pair,
@@ -52,7 +46,13 @@ from pramana.risk.attacks.records import (
     require_belongs,
     require_matrices,
 )
+from pramana.risk.attacks.bayes_linkage import optimal_linkage
+from pramana.risk.attacks.closest_record import closest_risk
+from pramana.risk.attacks.inference import SensitiveValues, inference_risks
+from pramana.risk.attacks.linkage import TRIALS, Links, linkage_risks
+from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
 from pramana.risk.attacks.recovery import recovery_of_release
+from pramana.risk.attacks.repeated_releases import compose_releases, repeated_attack
 from pramana.risk.coded_table import ReportedSets
 from pramana.risk.frequencies import HouseholdRisk, MissingPolicy
 from pramana.risk.table_audit import TableAudit, audit_table, sensitive_codes

@@ -39,8 +39,8 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.plan import Plan
 from pramana.protecting import trial_release
-from pramana.reporting.charts import Point, frontier
 from pramana.reporting.document import Chapter, Document, Grid, Row, Words, to_html
+from pramana.reporting.report_charts import Point, frontier
 from pramana.schema.origins import DataChoices
 from pramana.schema.schema import Schema
 from pramana.types import Form, Progress, TableLike

@@ -23,9 +23,9 @@ import pyarrow as pa
 from pramana.analysis.formula_syntax import require_released
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.question import Question
-from pramana.analysis.records import codes_and_labels
 from pramana.analysis.regression import FAMILIES, Family
 from pramana.analysis.release import Release
+from pramana.analysis.released_records import codes_and_labels
 from pramana.base.processes import side_by_side
 from pramana.base.text import as_table, percent, tables_in
 from pramana.engine.base import open_source

@@ -62,7 +62,7 @@ from pramana.reporting.sections import (
     limited_grid,
     making_chapter,
 )
-from pramana.risk.attacks.records import require_belongs
+from pramana.risk.attacks.attacker_records import require_belongs
 from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable

@@ -17,7 +17,7 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.mechanisms.sampler import sample
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
-from pramana.methods.frequencies import block_size, inverse_frequency_design
+from pramana.methods.frequency_preserving import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
 from pramana.types import Form
 

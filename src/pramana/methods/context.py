@@ -36,7 +36,7 @@ from pramana.methods.plan import Plan
 from pramana.release.kinds import METHOD_CLASSES
 from pramana.schema.codec import Refused, alike, count_refused, encode, refuse
 from pramana.schema.describe import complete
-from pramana.schema.groups import group_sizes
+from pramana.schema.group_sizes import group_sizes
 from pramana.schema.joint_cells import CellRules, Counts
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column, Schema

@@ -27,7 +27,7 @@ from pramana.microaggregation.groups import Clustering
 from pramana.release.certificate import Certificate
 from pramana.release.kinds import NewKeys
 from pramana.schema.codec import comparable, decode, encode, present
-from pramana.schema.groups import group_sizes
+from pramana.schema.group_sizes import group_sizes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema, require_keys
 from pramana.types import Entries, Form, IntArray

@@ -64,7 +64,7 @@ from pramana.microaggregation.refinement import (
     improve_large,
     tries_for,
 )
-from pramana.schema.groups import closeness, codes_of
+from pramana.schema.group_sizes import closeness, codes_of
 from pramana.types import BoolArray, Columnar, FloatArray, IntArray, Values
 
 METHODS: tuple[str, ...] = get_args(Clustering)

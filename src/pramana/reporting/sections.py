@@ -22,7 +22,6 @@ from pramana.mechanisms.mechanism import NOT_REPORTED, AttributeSampler, release
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
-from pramana.reporting.charts import WIDER, ColumnView, ranges, rounded_percent, shares
 from pramana.reporting.document import (
     Block,
     Chapter,
@@ -37,6 +36,7 @@ from pramana.reporting.document import (
     Signature,
     Words,
 )
+from pramana.reporting.report_charts import WIDER, ColumnView, ranges, rounded_percent, shares
 from pramana.schema.codec import encode
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable

@@ -62,7 +62,7 @@ from pramana.risk.frequencies import (
 )
 from pramana.schema.codec import present
 from pramana.schema.domains import Bins, Label
-from pramana.schema.groups import distance_of_groups
+from pramana.schema.group_sizes import distance_of_groups
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema

@@ -20,7 +20,7 @@ from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
 from pramana.schema.column_rules import HEALTH, MONEY, plain_words
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
-from pramana.schema.groups import group_sizes
+from pramana.schema.group_sizes import group_sizes
 from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance

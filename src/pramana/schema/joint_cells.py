@@ -19,7 +19,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
 from pramana.schema.codec import alike, code_dtype, encode
 from pramana.schema.domains import Label, label_key
-from pramana.schema.groups import COUNT, group_sizes
+from pramana.schema.group_sizes import COUNT, group_sizes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray, Values

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from pramana.base.text import records_that
 from pramana.errors import InvalidTable
-from pramana.schema.groups import COUNT, group_sizes
+from pramana.schema.group_sizes import COUNT, group_sizes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray

@@ -37,7 +37,13 @@ from pramana.release.folder import file_path, fingerprint, open_data
 from pramana.release.kinds import NewKeys
 from pramana.schema.codec import Refused, count_refused, encode_released, places_among
 from pramana.schema.domains import label_key
-from pramana.schema.groups import MOST_ATTACHED, GroupSizes, codes_of, distance_of_groups, in_bins
+from pramana.schema.group_sizes import (
+    MOST_ATTACHED,
+    GroupSizes,
+    codes_of,
+    distance_of_groups,
+    in_bins,
+)
 from pramana.schema.joint_cells import CellRules, Counter, cell_counts, joint_groups, tied_columns
 from pramana.schema.opened_table import BATCH, OpenedTable, Part, is_number
 from pramana.schema.schema import COUNT, REPORTED, Column

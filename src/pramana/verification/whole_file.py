@@ -32,7 +32,7 @@ from pramana.base.text import listed, percent_up
 from pramana.errors import Notice, unheard
 from pramana.guarantees.claims import lacks
 from pramana.release.certificate import Certificate, accepted_words
-from pramana.schema.groups import in_bins
+from pramana.schema.group_sizes import in_bins
 from pramana.schema.opened_table import OpenedTable, words_of
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, Form, IntArray, Words

@@ -15,6 +15,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Dense, UniformMixture
+from pramana.risk.attacks.attacker_records import Cells, Records, rerun
 from pramana.risk.attacks.closest_record import GowerRecords, closest_risk, distance_to_closest
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.kernels import best_links
@@ -24,7 +25,6 @@ from pramana.risk.attacks.linkage import (
     linkage_risks,
     nearest_scores,
 )
-from pramana.risk.attacks.records import Cells, Records, rerun
 from pramana.risk.attacks.scores import expected_in_halves, likelihood_scores
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.roles import Role

@@ -13,8 +13,8 @@ from pramana.errors import InvalidTable, TooLarge
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.risk.attacks import bayes_linkage as optimal
+from pramana.risk.attacks.attacker_records import Records
 from pramana.risk.attacks.bayes_linkage import exact_posterior, optimal_linkage, scaled_posterior
-from pramana.risk.attacks.records import Records
 
 tables = st.integers(1, 5).flatmap(
     lambda n: st.lists(st.lists(st.floats(0.01, 1), min_size=n, max_size=n), min_size=n, max_size=n)

@@ -9,7 +9,7 @@ from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
-from pramana.risk.attacks.records import Records
+from pramana.risk.attacks.attacker_records import Records
 from pramana.risk.attacks.recovery import (
     kept_components,
     recover,

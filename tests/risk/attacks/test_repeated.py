@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.transition import Dense, UniformMixture
-from pramana.risk.attacks.composition import repeated_attack
+from pramana.risk.attacks.repeated_releases import repeated_attack
 
 
 def attack(matrix, released, **how):

@@ -41,7 +41,7 @@ from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
 from pramana.methods.context import DesignContext
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.release.certificate_fields import canonical, labels_to_json, schema_to_json
-from pramana.schema.groups import COUNT, MOST_ATTACHED, group_sizes
+from pramana.schema.group_sizes import COUNT, MOST_ATTACHED, group_sizes
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
 

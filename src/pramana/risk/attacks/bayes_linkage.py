@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from pramana.base.text import counted, percent_up, plain
 from pramana.errors import InvalidTable, TooLarge
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.risk.attacks.records import Cells, Records, code_sizes
+from pramana.risk.attacks.attacker_records import Cells, Records, code_sizes
 from pramana.risk.attacks.scores import Scorer, likelihood_scores
 from pramana.types import FloatArray, Form, IntArray
 

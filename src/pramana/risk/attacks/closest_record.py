@@ -19,7 +19,7 @@ from pramana.base.randomness import Keystream
 from pramana.base.text import percent_down, percent_up
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
-from pramana.risk.attacks.records import Records, rerun
+from pramana.risk.attacks.attacker_records import Records, rerun
 from pramana.risk.coded_table import EquivalenceClasses
 from pramana.schema.joint_cells import cell_codes
 from pramana.schema.schema import Schema

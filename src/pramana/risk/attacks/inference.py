@@ -18,8 +18,8 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import counted
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Mechanism
+from pramana.risk.attacks.attacker_records import Cells, Records, code_sizes, rerun
 from pramana.risk.attacks.linkage import MOST_PAIRS, expected_released
-from pramana.risk.attacks.records import Cells, Records, code_sizes, rerun
 from pramana.risk.attacks.scores import blocks, likelihood_scores
 from pramana.types import FloatArray, IntArray, Say
 

@@ -29,7 +29,13 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import percent
 from pramana.errors import TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
-from pramana.risk.attacks.records import Cells, Records, code_sizes, expected_reports, rerun
+from pramana.risk.attacks.attacker_records import (
+    Cells,
+    Records,
+    code_sizes,
+    expected_reports,
+    rerun,
+)
 from pramana.risk.attacks.scores import (
     ColumnScores,
     Scorer,

@@ -31,7 +31,7 @@ from pramana.base.rounding import require_choice
 from pramana.base.text import percent_down, percent_up, plain
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
-from pramana.risk.attacks.records import Records, cells_by_set, rerun
+from pramana.risk.attacks.attacker_records import Records, cells_by_set, rerun
 from pramana.schema.domains import Bins
 from pramana.schema.schema import Schema
 from pramana.types import FloatArray, Form, IntArray

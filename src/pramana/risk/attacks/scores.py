@@ -15,7 +15,7 @@ import numpy as np
 
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.sparse_rows import DENSE_LIMIT, SparseRows
-from pramana.risk.attacks.records import Cells, Records, set_chances
+from pramana.risk.attacks.attacker_records import Cells, Records, set_chances
 from pramana.risk.coded_table import EquivalenceClasses
 from pramana.types import FloatArray, IntArray
 

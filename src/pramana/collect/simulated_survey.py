@@ -28,9 +28,9 @@ from pramana.base.atomic_files import whole_folder, write_whole
 from pramana.base.randomness import Keystream
 from pramana.collect.closing import Live, close_survey, live
 from pramana.collect.definition import Definition, respond
-from pramana.collect.folder import new_survey, opened_store
 from pramana.collect.server import require_server
 from pramana.collect.survey import SKIPPED
+from pramana.collect.survey_folder import new_survey, opened_store
 from pramana.errors import InputError, OutputExists
 from pramana.verification.verify import verify_folder
 
