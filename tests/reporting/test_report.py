@@ -8,7 +8,6 @@ import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -119,24 +118,9 @@ def test_nothing_is_loaded_from_elsewhere(internal):
 
 def schemes() -> dict[str, dict[str, str]]:
     """The colours of the stylesheet by name, by light and by dark."""
-    light, dark = STYLE.split("prefers-color-scheme:dark", 1)
-    found = re.compile(r"--([a-z-]+):(#[0-9a-f]{3,6})")
+    light, dark = STYLE.split("prefers-color-scheme: dark", 1)
+    found = re.compile(r"--([a-z-]+): (#[0-9a-f]{3,6})")
     return {"light": dict(found.findall(light)), "dark": dict(found.findall(dark))}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_studio_has_the_same_colours(scheme):
-    """One look, whichever page a reader comes from."""
-    studio = files("pramana.studio").joinpath("assets/studio.css").read_text()
-    light, dark = studio.split("prefers-color-scheme: dark", 1)
-    named = re.compile(r"--([a-z-]+): (#[0-9a-f]{3,6})")
-    theirs = dict(named.findall(light if scheme == "light" else dark))
-    other = {"panel": "ground", "stated": "warn", "on-accent": "accent-ink"}
-    for name, colour in schemes()[scheme].items():
-        there = other.get(name.removesuffix("-paper"), name.removesuffix("-paper"))
-        there += "-soft" if name.endswith("-paper") else ""
-        if name != "edge":
-            assert contrast(colour, theirs[there]) == pytest.approx(1), name
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -144,13 +128,13 @@ def test_colours_have_contrast(scheme):
     """Text 4.5 to 1 against whatever it stands on, marks of charts as well, computed."""
     own = schemes()[scheme]
     assert own.keys() == schemes()["light"].keys()
-    for text in ("ink", "quiet", "link", "accent", "good", "stated", "bad"):
+    for text in ("ink", "quiet", "link", "accent", "good", "warn", "bad"):
         assert contrast(own[text], own["paper"]) >= 4.5
-        assert contrast(own[text], own["panel"]) >= 4.5
-    for tone in ("good", "stated", "bad"):
-        assert contrast(own[tone], own[f"{tone}-paper"]) >= 4.5
-        assert contrast(own["ink"], own[f"{tone}-paper"]) >= 4.5
-    assert contrast(own["on-accent"], own["accent"]) >= 4.5
+        assert contrast(own[text], own["ground"]) >= 4.5
+    for tone in ("good", "warn", "bad"):
+        assert contrast(own[tone], own[f"{tone}-soft"]) >= 4.5
+        assert contrast(own["ink"], own[f"{tone}-soft"]) >= 4.5
+    assert contrast(own["accent-ink"], own["accent"]) >= 4.5
     assert contrast(own["edge"], own["paper"]) >= 3
     for colour in {*COLOURS.values(), *PALETTE}:
         turned = re.search(rf'\[fill="{colour}"\]{{fill:(#[0-9a-f]{{6}})}}', STYLE)

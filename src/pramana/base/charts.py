@@ -48,9 +48,9 @@ def rows_of(rows: Sequence[Entries]) -> Any:
 
 def styled(chart: Any) -> Any:
     """The same chart in the common style; one call, since each copies the chart."""
-    letters = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    letters = {"labelFontSize": 13, "titleFontSize": 13, "titleFontWeight": "normal"}
     axis = {"gridColor": "#dddddd", "labelColor": "#474747", "titleColor": "#1f1f1f"}
-    title = {"fontSize": 14, "subtitleColor": "#474747", "subtitleFontSize": 11}
+    title = {"fontSize": 14, "subtitleColor": "#474747", "subtitleFontSize": 13}
     return chart.configure(
         view={"stroke": None},
         axis={"labelLimit": 180, **axis, **letters},

@@ -27,6 +27,7 @@ from pramana.base.atomic_files import (
     whole_folder,
     write_whole,
 )
+from pramana.base.look import tokens
 from pramana.base.processes import defer_signals
 from pramana.base.randomness import Keystream
 from pramana.collect.channel import are_all_combinations
@@ -295,7 +296,7 @@ def pages_of(definition: Definition) -> tuple[bytes, bytes]:
 
 def _page(definition: Definition, content: Form) -> bytes:
     survey = definition.survey
-    style, script = _asset("page.css"), _asset("sampler.js") + _asset("page.js")
+    style, script = tokens() + _asset("page.css"), _asset("sampler.js") + _asset("page.js")
     text = json.dumps(content, ensure_ascii=False, sort_keys=True, allow_nan=False)
     parts = {
         "language": html.escape(survey.language),

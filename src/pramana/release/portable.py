@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.look import tokens
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import (
@@ -196,15 +197,15 @@ def _hash(text: str) -> str:
 
 def _page(described: Form) -> str:
     """One file that needs no network: its policy allows the scripts it holds, and no connection."""
-    scripts = [_asset(name) for name in SCRIPTS]
+    style, scripts = tokens() + _asset("analyse.css"), [_asset(name) for name in SCRIPTS]
     policy = (
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; "
-        f"style-src {_hash(_asset('analyse.css'))}; base-uri 'none'; form-action 'none'"
+        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     )
     data = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
     parts = {
         "{{policy}}": policy,
-        "{{style}}": _asset("analyse.css"),
+        "{{style}}": style,
         "{{scripts}}": "\n".join(f"<script>{script}</script>" for script in scripts),
         "{{data}}": data.replace("<", "\\u003c"),  # last: names may look like these marks
     }

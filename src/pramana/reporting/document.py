@@ -16,6 +16,7 @@ from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pramana.base.charts import inline_svg, plain_svg, readable
+from pramana.base.look import tokens
 from pramana.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _read(name: str) -> str:
 CHART_STYLE = _read("charts.css")
 """The style sheet of charts, which the studio serves too."""
 
-STYLE = f"{_read('look.css')}\n{CHART_STYLE}"
+STYLE = f"{tokens()}{_read('look.css')}\n{CHART_STYLE}"
 
 
 def to_html(document: Document) -> str:

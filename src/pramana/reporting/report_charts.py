@@ -24,11 +24,11 @@ COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "b
 
 SHAPES = {"truth": "cross", "released": "diamond", "estimated": "circle"}
 SERIES = {"estimated": "estimated", "released": "as released", "truth": "truth"}
-WIDE, WIDER, TALL = 270, 420, 260
+WIDE, WIDER, TALL = 270, 560, 300
 ROW, LABEL, LETTERS, PADDING = 9, 170, 26, 10
 CURVE_TICKS, CURVE_WORDS = 8, 12
 LEAST_SHARE = 1e-4
-LETTER, LINE = 6, 13
+LETTER, LINE = 7, 15
 MOST_ROWS = 24
 """More values than these are drawn as a curve next to the original ones."""
 
@@ -314,7 +314,7 @@ def _chance_lines(base: Any, chances: Sequence[float], most: float) -> list[Any]
 
 def _names(base: Any, rows: Sequence[Form], **mark: Any) -> Any:
     named = base.properties(data=rows_of(rows)).encode(text=altair().Text("name:N"))
-    return named.mark_text(fontSize=11, color="#474747", **mark)
+    return named.mark_text(fontSize=13, color="#474747", **mark)
 
 
 def _frame(rows: Sequence[Form], chances: Sequence[float] = ()) -> tuple[float, float, float]:

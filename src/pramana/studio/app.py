@@ -30,6 +30,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pramana import api
+from pramana.base.look import tokens
 from pramana.base.processes import load_for_threads
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
@@ -82,6 +83,9 @@ HEADERS: Final = {
 ONCE: Final = ("host", "origin", "cookie", "sec-fetch-site", "referer")
 """Headers that must not occur twice: it would be open which one counts."""
 
+KEPT: Final = "private, max-age=3600"
+"""How long browsers keep styles and scripts."""
+
 ENTRANCE: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pramana studio</title>'
     '<link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url=/">'
@@ -129,7 +133,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(scope=message)
                 if scope["path"].startswith("/assets/") and message["status"] in (200, 206, 304):
-                    answer.setdefault("Cache-Control", "private, max-age=3600")
+                    answer.setdefault("Cache-Control", KEPT)
                 for name, value in HEADERS.items():
                     answer.setdefault(name, value)
             await send(message)
@@ -252,6 +256,12 @@ async def _fault(request: Request, error: Exception) -> Response:
     """A fault of ours: only its kind is shown, its words may show data."""
     words = f"An unforeseen {type(error).__name__}: this is a fault in pramana. Report it."
     return page(request, "error.html", status=500, words=words)
+
+
+@PAGES.get("/tokens.css")
+async def style() -> Response:
+    """Colours and sizes, as on all pages of the package."""
+    return Response(tokens(), media_type="text/css", headers={"Cache-Control": KEPT})
 
 
 @PAGES.post("/jobs/{key}/cancel")
