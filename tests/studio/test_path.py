@@ -1016,3 +1016,16 @@ def test_a_promise_from_outside_has_its_slider(
         assert opened.session.now.target == {"surprise_odds": 9.0}
     finally:
         api.GUARANTEES.unregister("toy-surprise")
+
+
+def test_an_example_is_opened_and_recent_tables_are_named(visitor: Visitor) -> None:
+    """On the first page, which shows what the studio does until a table is open."""
+    first = visitor.get("/").text
+    assert "What the studio does" in first
+    opened = words(visitor.post("/open/example").text)
+    assert "example-people.parquet" in opened
+    assert "5,000" in words(visitor.part("/open/found"))
+    visitor.post("/open", {"file": "people.csv"})
+    shown = visitor.get("/").text
+    assert "What the studio does" not in shown
+    assert "Recent example-people.parquet" in words(shown)

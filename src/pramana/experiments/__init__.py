@@ -8,16 +8,21 @@ from pramana.base.registry import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.experiments.harness import EXPERIMENTS, count_steps, run_experiment, title
-    from pramana.experiments.population import demonstrate, make_population, population_schema
+    from pramana.experiments.population import (
+        demonstrate,
+        make_population,
+        population_schema,
+        write_example,
+    )
     from pramana.experiments.tree_grid import guide_of, reference_sets, table_sets, try_grid
 
 __all__ = ["EXPERIMENTS", "count_steps", "demonstrate", "guide_of", "make_population",
            "population_schema", "reference_sets", "run_experiment", "table_sets", "title",
-           "try_grid"]  # fmt: skip
+           "try_grid", "write_example"]  # fmt: skip
 
 _SOURCES = {
     "harness": "EXPERIMENTS count_steps run_experiment title",
-    "population": "demonstrate make_population population_schema",
+    "population": "demonstrate make_population population_schema write_example",
     "tree_grid": "guide_of reference_sets table_sets try_grid",
 }
 

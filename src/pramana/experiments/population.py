@@ -51,6 +51,9 @@ OCCUPATIONS = ("none", "manual", "services", "office", "care", "professional", "
 AGE_BINS = (0, 16, 30, 45, 60, 75, 100)
 ADULT = 16
 
+EXAMPLE = 5000
+"""People of the example."""
+
 
 def make_population(records: int = 100_000, *, keystream: Keystream) -> pa.Table:
     """A table of people, one record a person.
@@ -85,6 +88,12 @@ def make_population(records: int = 100_000, *, keystream: Keystream) -> pa.Table
             "cost": pa.array(cost.round(2)),
         }
     )
+
+
+def write_example(to: Path) -> None:
+    """Write a synthetic population of 5,000 people, always the same one, as a Parquet file."""
+    people = make_population(EXAMPLE, keystream=Keystream.from_seed(1))
+    write_table(people, to, file_format="parquet")
 
 
 def population_schema() -> Schema:

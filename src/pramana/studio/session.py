@@ -126,6 +126,11 @@ class StudioSession:
         return self._states[self._at]
 
     @property
+    def states(self) -> list[Choices]:
+        """Every state that is kept, the first one first."""
+        return self._states
+
+    @property
     def dropped(self) -> bool:
         """Whether the table was dropped on the page, and is gone when the studio ends."""
         return self.now.file.startswith(UPLOADED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +14,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from pramana import api
+from pramana import api, experiments
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -35,6 +36,8 @@ from pramana.studio.worker import TableAt
 PAGES: Final = Pages(
     Entry("/", "Data"),
 )
+EXAMPLE: Final = "example-people.parquet"
+MOST_RECENT: Final = 5
 MOST_FILES: Final = 300
 DEPTH: Final = 2
 MOST_UPLOAD: Final = 2 * 2**30
@@ -58,6 +61,7 @@ async def show(request: Request, studio: Studio) -> Response:
         folder=studio.session.folder.name,
         endings=_endings(),
         encodings=ENCODINGS,
+        recent=_recent(studio.session),
         same=_same(studio) if now.file else None,
     )
 
@@ -75,6 +79,17 @@ async def choose(studio: Studio, form: Form) -> Response:
         _begin(session, name, **other, rename=now.rename and name == now.file)
         if now.schema:
             session.notice = "Another table begins anew. Undo brings back what was decided before."
+    return goto("/")
+
+
+@PAGES.post("/open/example")
+async def example(studio: Studio) -> Response:
+    """Write a synthetic population into the folder, and open it."""
+    session = studio.session
+    place = session.target(EXAMPLE)
+    if not place.exists():
+        await asyncio.to_thread(experiments.write_example, place)
+    _begin(session, EXAMPLE, file=EXAMPLE, part="", encoding="")
     return goto("/")
 
 
@@ -178,6 +193,12 @@ def table_of(studio: Studio) -> TableAt:
 
 def _endings() -> list[str]:
     return sorted({ending for one in api.FORMATS.values() for ending in one.endings} | set(TEXTS))
+
+
+def _recent(session: StudioSession) -> list[str]:
+    """The tables that were open before, the last one first."""
+    names = dict.fromkeys(reversed([state.file for state in session.states if state.file]))
+    return [name for name in names if session.place(name).exists()][:MOST_RECENT]
 
 
 def _files(folder: Path) -> Iterator[dict[str, Any]]:
