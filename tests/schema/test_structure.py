@@ -90,6 +90,21 @@ def test_a_second_row_of_headings_above_decimal_commas_and_dates_of_several_form
     assert pm.describe(path).notices == ()
 
 
+def test_an_identifier_that_repeats_is_named_as_a_unit_of_several_records():
+    """Twelve months of each utility; not if it is named as the household, nor if all differ."""
+    columns = {
+        "utility_id": np.repeat(np.arange(200), 12),
+        "month": np.tile(np.arange(12), 200),
+        "sex": RNG.choice(["F", "M"], 2400),
+    }
+    (notice,) = pm.describe(pa.table(columns)).notices
+    assert "'utility_id' has 200 values in 2,400 records" in notice
+    assert "--household utility_id" in notice
+    assert pm.describe(pa.table(columns), household="utility_id").notices == ()
+    columns["utility_id"] = RNG.permutation(2400)
+    assert pm.describe(pa.table(columns)).notices == ()
+
+
 def test_the_command_shows_what_is_wrong_with_the_table(tmp_path, capsys):
     """On the screen and as JSON."""
     rows = ["Your sex,Your age group,Your town", *["1,2,3", "2,1,3", "1,1,1", "2,2,2"] * 20]

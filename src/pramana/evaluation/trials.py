@@ -209,6 +209,12 @@ class MethodTrial:
         return self.scenario.exposure(self.link, self.copies or 0.0)
 
     @property
+    def precise(self) -> bool:
+        """Whether the typical relative error of each question is small."""
+        errors = [one.loss if one.median is None else one.median for one in self.questions]
+        return max(errors, default=self.error) <= PRECISE
+
+    @property
     def changes_records(self) -> bool:
         """Whether no more of the unique records are released unchanged than the chance allows."""
         return (self.copies or 0.0) <= (self.scenario.chance or 0.0)
@@ -403,12 +409,13 @@ def asked_in_draws(
 
 
 PRECISE = 0.1
-"""With a smaller loss, a method that changes unique records is taken before one that does not."""
+"""With smaller errors, a method that changes unique records is taken before one that does not."""
 
 ONE_CHANCE = (
     "Of the scenarios that answer every question and find no more people than the chance allows, "
-    "it loses least. Those that leave no more of the unique records unchanged, and lose at most "
-    f"{100 * PRECISE:g} %, come first. Where none is within the chance, it finds fewest."
+    "it loses least. Those that leave no more of the unique records unchanged, and answer each "
+    f"question within {100 * PRECISE:g} %, come first. Where none is within the chance, it finds "
+    "fewest."
 )
 """The rule of every recommendation."""
 
@@ -426,7 +433,7 @@ def best_of(trials: Iterable[MethodTrial]) -> MethodTrial | None:
         return round(trial.error, 4), trial.method.data_dependent
 
     within = [trial for trial in able if trial.exposure <= (trial.scenario.chance or 0.0)]
-    changed = [trial for trial in within if trial.changes_records and trial.error <= PRECISE]
+    changed = [trial for trial in within if trial.changes_records and trial.precise]
     if within:
         return min(changed or within, key=order)
     return min(able, key=lambda trial: (trial.exposure, *order(trial)), default=None)

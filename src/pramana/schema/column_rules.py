@@ -433,6 +433,8 @@ def _of_bodies(c: ObservedColumn) -> bool:
     return c.called(BODIES, MEASURES)
 
 
+IDENTIFIER_NAME: Final = "its name speaks of an identifier"
+
 ANY_RULES: Final = (
     Rule(
         Role.IDENTIFIER,
@@ -445,7 +447,7 @@ ANY_RULES: Final = (
 NUMBER_RULES: Final = (
     Rule(
         Role.IDENTIFIER,
-        "its name speaks of an identifier",
+        IDENTIFIER_NAME,
         lambda c: _differs(c) and _identifier(c),
     ),
     Rule(Role.IDENTIFIER, "{c.row_number}", lambda c: _differs(c) and bool(c.row_number)),
@@ -468,7 +470,7 @@ NUMBER_RULES: Final = (
         "its name speaks of money, and it has many values",
         lambda c: c.many and c.named(MONEY),
     ),
-    Rule(Role.IDENTIFIER, "its name speaks of an identifier", _identifier),
+    Rule(Role.IDENTIFIER, IDENTIFIER_NAME, _identifier),
     Rule(
         Role.IDENTIFIER,
         "a unit or stratum of the sample's design, which tells places: dropped",
@@ -488,7 +490,7 @@ NUMBER_RULES: Final = (
 TEXT_RULES: Final = (
     Rule(
         Role.IDENTIFIER,
-        "its name speaks of an identifier",
+        IDENTIFIER_NAME,
         lambda c: (
             c.tally.kind == "text"
             and c.named(IDENTIFIERS)

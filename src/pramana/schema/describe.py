@@ -8,7 +8,7 @@ discloses which values occurred.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pramana.base.text import counted
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
-from pramana.schema.column_rules import HEALTH, MONEY, plain_words
+from pramana.schema.column_rules import HEALTH, IDENTIFIER_NAME, MONEY, plain_words
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
 from pramana.schema.group_sizes import group_sizes
 from pramana.schema.joint_cells import Counter, Counts
@@ -59,6 +59,14 @@ FIRST_POINTS: Final = 5
 SECOND_HEADINGS: Final = (
     "The first record looks like a second row of headings, in {} columns: take it out of the file, "
     "and describe it again."
+)
+
+REPEATED: Final = 0.7
+"""Values per record, at most, of an identifier whose units have several records."""
+
+SEVERAL_RECORDS: Final = (
+    "'{0}' has {1:,} values in {2:,} records. If its records are of one person, household or unit, "
+    "a guarantee for one record is weaker for all of them together: --household {0} states it."
 )
 
 # -- completing a schema ---------------------------------------------------------------------------
@@ -359,8 +367,20 @@ def describe(
         profiles=tuple(profiles),
         records=table.rows,
         unique=_unique(table, [column for column in columns if column.role is Role.KEY]),
-        notices=(SECOND_HEADINGS.format(headings),) if headings else (),
+        notices=(
+            *([SECOND_HEADINGS.format(headings)] if headings else ()),
+            *(() if household else _several_records(profiles, table.rows)),
+        ),
     )
+
+
+def _several_records(profiles: Sequence[Profile], records: int) -> Iterator[str]:
+    """A notice if an identifier repeats: guarantees about records are none about its units."""
+    for profile in profiles:
+        named = profile.role is Role.IDENTIFIER and IDENTIFIER_NAME in profile.why
+        if named and profile.exact and 1 < profile.distinct <= REPEATED * records:
+            yield SEVERAL_RECORDS.format(profile.name, profile.distinct, records)
+            return
 
 
 def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[str, Role]:

@@ -225,13 +225,15 @@ def verdict_of(
         reasons.append("A guarantee is weaker than was asked for.")
     if certificate.accepted_risk:
         reasons.append(accepted_words(certificate.accepted_risk))
+    beyond = []
     subset = risk.beyond(uniqueness_bound(certificate))
     if subset is not None:
-        covered = "The guarantees do not cover all that an attacker can know."
-        reasons.append(f"{covered} {subset.sentence()}")
+        beyond.append(subset.sentence())
         if worst is not None and worst.found > subset.found:
-            reasons.append(worst.sentence())
-    reasons += _unchanged_words(certificate, 0.0 if worst is None else worst.share)
+            beyond.append(worst.sentence())
+    beyond += _unchanged_words(certificate, 0.0 if worst is None else worst.share)
+    if beyond:
+        reasons += ["The guarantees do not cover all that an attacker can know.", *beyond]
     if not checked:
         reasons.append("The release was not verified yet: it is in no folder.")
     if reasons:
