@@ -41,17 +41,32 @@ REPORTED = Schema(
     tuple(replace(own, role=Role.KEY) if own.name == "region" else own for own in SCHEMA.columns)
 )
 
+HEALTH, REGIONS = ("bad", "fair", "good", "great"), ("north", "south", "west")
+CATEGORIES = Schema(
+    (
+        Column("sex", Role.KEY, Categories(("F", "M"))),
+        Column("age", Role.KEY, Categories((0, 1, 2, 3))),
+        Column("health", Role.KEY, Categories(HEALTH, ordered=True)),
+        Column("region", Role.KEY, Categories(REGIONS)),
+        Column("years", Role.SENSITIVE),
+    )
+)
+
 MODELS = {
     "linear, covariates": ("income ~ age + sex + C(region) + years", "linear"),
     "logistic, both": ("work ~ age + sex", "logistic"),
     "logistic, response": ("work ~ years", "logistic"),
     "poisson, covariates": ("children ~ age + sex", "poisson"),
+    "multinomial, both": ("region ~ sex + age + years", "multinomial"),
+    "ordered, both": ("health ~ sex + age + years", "ordered"),
 }
 
 TRUTHS = {
     "linear, covariates": (1000.0, 20.0, 300.0, -200.0, 0.0, 50.0),
     "logistic, both": (-2.5, 0.05, 0.8),
     "poisson, covariates": (-1.0, 0.02, -0.3),
+    "multinomial, both": (0.0, 0.4, 0.2, 0.0, -0.5, 0.5, -0.3, 0.1),
+    "ordered, both": (-0.5, 0.7, 2.0, 0.8, 0.3, -0.2),
 }
 
 
@@ -77,16 +92,38 @@ def people(records: int, rng) -> pa.Table:
     )
 
 
-def plan_of(retention: float, table: pa.Table, release: str = "whole"):
+def people_in_categories(records: int, rng) -> pa.Table:
+    """Health by proportional odds, region by multinomial logits."""
+    sex, age = rng.random(records) < 0.5, rng.integers(0, 4, records)
+    years = rng.integers(0, 6, records)
+    latent = 0.8 * sex + 0.3 * age - 0.2 * years + rng.logistic(size=records)
+    utility = [np.zeros(records), 0.4 * sex + 0.2 * age, 0.5 * sex - 0.3 * age + 0.1 * years - 0.5]
+    region = (np.stack(utility, axis=1) + rng.gumbel(size=(records, 3))).argmax(axis=1)
+    return pa.table(
+        {
+            "sex": np.where(sex, "M", "F"),
+            "age": age,
+            "health": np.array(HEALTH)[np.digitize(latent, [-0.5, 0.7, 2.0])],
+            "region": np.array(REGIONS)[region],
+            "years": years,
+        }
+    )
+
+
+def plan_of(
+    retention: float, table: pa.Table, release: str = "whole", schema: Schema | None = None
+):
     """Every key through a uniform mixture; or reports, with what stands for epsilon."""
     if release == "attribute-sampling":
         promise = DifferentialPrivacy(epsilon=retention)
-        return api.design(REPORTED, promise, data=table, method="attribute-sampling")
+        schema = schema or REPORTED
+        return api.design(schema, promise, data=table, method="attribute-sampling")
+    schema = schema or SCHEMA
     matrices = {
         column.name: UniformMixture.of(column.labels, retention=retention)
-        for column in SCHEMA.randomised
+        for column in schema.randomised
     }
-    return api.design(SCHEMA, data=table, method=GivenMatrices(matrices))
+    return api.design(schema, data=table, method=GivenMatrices(matrices))
 
 
 def coverage(
@@ -102,8 +139,12 @@ def coverage(
     """Shares of intervals that hold; mean error; spread; refusals; do errors hang together?"""
     rng = np.random.default_rng(seed)
     formula, family = MODELS[name]
-    table, right = people(records, rng), TRUTHS.get(name)
-    plan, exact = plan_of(retention, table, release), plan_of(1.0, table)
+    make, schema = people, None
+    if family in ("multinomial", "ordered"):
+        make, schema = people_in_categories, CATEGORIES
+    table, right = make(records, rng), TRUTHS.get(name)
+    plan = plan_of(retention, table, release, schema)
+    exact = plan_of(1.0, table, schema=schema)
     held, errors, ses, refused = [], [], [], 0
     if infer == "records" or right is None:
         whole = table if infer == "records" else people(400_000, rng)
@@ -111,7 +152,7 @@ def coverage(
         right = tuple(fit.regress(formula, family=family, infer="records").coefficients)
     for draw in range(draws):
         if infer == "population":
-            table = people(records, rng)
+            table = make(records, rng)
         made = api.protect(table, plan, seed=seed * 1_000_000 + draw)
         try:
             found = made.regress(formula, family=family, infer=infer)
