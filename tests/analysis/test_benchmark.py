@@ -44,6 +44,7 @@ def test_coverage_where_few_move_stands_beside_what_is_forced():
     assert all(float(least) <= float(both) + 0.03 for *_, least, both in rows)
 
 
+@pytest.mark.deep
 def test_association_is_measured_from_independent_to_strong():
     """One release of each pair: the default invents less dependence than clipping, and finds it."""
     rows = result_of("--show", "association", "--draws", "1").rows

@@ -109,7 +109,7 @@ def drawn(times: int, records: int = 400):
 
 
 @pytest.mark.parametrize("what", ["count", "share", "total", "mean"])
-@pytest.mark.deep(every=4)
+@pytest.mark.deep
 def test_errors_of_differences_are_those_of_many_releases(what):
     """The mean stated variance is that of 600 releases to 20 % (3.5 standard errors of a variance
     from 600 draws), and the interval holds in 0.95 of them, give or take 4 standard errors."""
@@ -198,6 +198,7 @@ def test_wide_tables_and_cells_that_are_not_there():
 
 
 @pytest.mark.parametrize("share", [False, True])
+@pytest.mark.deep(every=2)
 def test_no_difference_is_surer_about_a_population_than_about_its_records(share):
     """Twenty people through strong noise. Both errors are estimated, and that about the population
     was the smaller one in one of three releases: intervals held in 0.91."""

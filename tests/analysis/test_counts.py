@@ -129,6 +129,7 @@ def test_intervals_hold_where_hardly_any_record_moves(rare, expected):
     assert held > 0.93
 
 
+@pytest.mark.deep
 def test_intervals_about_the_population_cover_its_shares():
     """Each release starts from a new sample; intervals about records would be too short here."""
     rng = np.random.default_rng(6)
@@ -222,6 +223,7 @@ def test_weights_enter_like_records():
     assert np.allclose(weighted.se, 2 * plain.se)
 
 
+@pytest.mark.deep
 def test_weighted_counts_are_unbiased_with_the_right_variance():
     """2,000 releases of records with very different weights, rows simulated one by one."""
     rng = np.random.default_rng(13)

@@ -213,7 +213,7 @@ def test_answered_openly_said_or_refused(method, name):
         if method != "centroid" and verb not in NO_TABLE and due(method, name) == ANSWER
     ],
 )
-@pytest.mark.deep(every=25)
+@pytest.mark.deep(every=60)
 def test_answers_are_right_over_many_releases(method, name):
     """Unbiased to 4.5 standard errors of the mean, and 95 % intervals hold as often as a binomial
     of 0.95 does with probability 1 - 1e-4, even if all cells of a table miss together."""
@@ -394,6 +394,7 @@ def test_keys_drawn_one_after_the_other_are_read_one_at_a_time():
     assert np.isnan(pair.se).all()
 
 
+@pytest.mark.deep
 def test_weights_are_a_column_like_others():
     """Groups do not cross weights, so that weighted tables of keys stay unbiased with an error that
     holds; around groups and under withheld matrices nothing ties weights to keys any more."""

@@ -175,6 +175,7 @@ def test_em_beats_clipping_and_solving_on_two_way_tables():
     assert fitted < solved / 2
 
 
+@pytest.mark.deep
 def test_the_four_way_table_is_within_a_twelfth_of_the_error_of_solving():
     """n = 100,000, columns of 2, 18, 12, 3 values, dependence of every order, retention 0.3255."""
     rng = np.random.default_rng(8)

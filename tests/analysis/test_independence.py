@@ -34,6 +34,7 @@ def test_pearson_keeps_its_level_on_the_released_table():
     assert abs((values < 0.05).mean() - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 2000)
 
 
+@pytest.mark.deep
 def test_likelihood_ratio_keeps_its_level_for_a_joint_step():
     """Quasi-independence among the five possible cells; 400 releases, 4 standard errors."""
     rng = np.random.default_rng(32)

@@ -67,6 +67,7 @@ def test_two_groups_by_hand():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.deep(every=2)
 def test_totals_are_unbiased_and_both_are_covered(weighted):
     """1,000 releases of 1,500 rows: 95 % intervals of six groups hold in 93 to 97 %."""
     rng = np.random.default_rng(21)
@@ -205,6 +206,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.deep(every=4)
 def test_shrunken_means_are_no_worse_than_those_of_released_records(setting):
     """60 files a setting: root mean square errors, by group size, and intervals that hold.
 
@@ -345,7 +347,7 @@ def test_shrunken_means_of_attribute_sampling_are_nearer():
 @pytest.mark.parametrize(
     ("retention", "far", "before"), [(0.8, 1, 0.85), (0.4, 1, 0.8), (0.8, 0, 1)]
 )
-@pytest.mark.deep(every=3)
+@pytest.mark.deep
 def test_intervals_hold_where_one_value_decides(retention, far, before):
     """300 releases, six groups, one value 100 deviations off: every group, the value's own too.
 

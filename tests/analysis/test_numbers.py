@@ -138,6 +138,7 @@ RUNS = 60
 @pytest.mark.parametrize(
     "method", [Retention(retention=0.7), AttributeSampling()], ids=["records", "attribute-sets"]
 )
+@pytest.mark.deep(every=2)
 def test_means_totals_and_differences_are_unbiased_with_the_errors_stated(method):
     """By a randomised group and by a public one, over releases of the same people."""
     plan = planned(SEX, PAY, TOWN, method=method)
@@ -163,7 +164,7 @@ def test_means_totals_and_differences_are_unbiased_with_the_errors_stated(method
 
 
 @pytest.mark.parametrize("formula", ["pay ~ sex", "cost ~ age + sex", "cost ~ age*sex"])
-@pytest.mark.deep(every=4)
+@pytest.mark.deep
 def test_regressions_come_out_as_those_of_the_numbers(formula):
     """A number as response, as covariate and within an interaction; errors of these records."""
     kept = Retention(retention=0.97 if "*" in formula else 0.9)

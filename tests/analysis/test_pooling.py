@@ -124,6 +124,7 @@ def test_copies_are_draws_of_their_own(method):
     assert first[0]["c"].equals(first[1]["c"])
 
 
+@pytest.mark.deep
 def test_copies_spread_more_than_draws_of_one_model():
     """The parameters are drawn anew: shares vary between copies as the release determines them."""
     release = small_release("matrix")

@@ -151,6 +151,7 @@ def test_dependence_comes_back_from_the_joint_distribution(monkeypatch):
     check_dependence(monkeypatch, joint_cells=200_000)
 
 
+@pytest.mark.deep
 def test_dependence_comes_back_from_latent_classes(monkeypatch):
     """The same by the model for many columns."""
     check_dependence(monkeypatch, joint_cells=0)

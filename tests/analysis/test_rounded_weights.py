@@ -59,7 +59,7 @@ def released(table: pa.Table, seed: int = 1):
 
 
 @pytest.mark.parametrize("what", ["count", "total", "difference"])
-@pytest.mark.deep(every=2)
+@pytest.mark.deep(every=4)
 def test_intervals_of_weighted_counts_and_totals_hold_for_the_original_weights(what):
     """Of 40 files by 4 regions: 0.93 and more (the stated error was 0), and
     the stated error is less than twice the root mean square of the errors."""

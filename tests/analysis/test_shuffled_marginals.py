@@ -136,7 +136,7 @@ def simulated(epsilon: float = 1.0) -> dict[str, list[tuple[np.ndarray, ...]]]:
 
 @pytest.mark.parametrize("name", list(ASKED))
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
-@pytest.mark.deep(every=4)
+@pytest.mark.deep(every=6)
 def test_estimates_are_unbiased_and_errors_are_honest(name: str, epsilon: float):
     """Over 250 releases of one table: mean within 4.5 of its errors, errors within 12 %,
     95 % intervals between 0.93 and 0.98 over all cells (shorter ones would fail). Over 1,400
@@ -185,6 +185,7 @@ def test_shares_differences_and_populations_have_their_errors():
     assert luck == pytest.approx(RECORDS * share * (1 - share), rel=0.1)
 
 
+@pytest.mark.deep
 def test_means_and_totals_of_numbers_have_their_errors():
     """Of a column of numbers, by groups or alone, against the spread over releases."""
     frame = people().to_pandas()

@@ -304,6 +304,7 @@ def test_one_category_cannot_be_randomised(steward: Path, run: Run) -> None:
     assert "'sex'" in refused(run, PROTECT)
 
 
+@pytest.mark.deep
 def test_a_million_categories_in_one_key_are_refused(steward: Path, run: Run) -> None:
     """A column in which everybody is different is an identifier, not a key."""
     values = np.char.add(MARKER, np.arange(1_000_000).astype(str))

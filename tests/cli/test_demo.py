@@ -38,6 +38,7 @@ def test_the_demonstration_fits_on_one_screen_and_says_it_all(here: Path, run: R
     assert pq.read_table(here / "demo-data/people.parquet").num_rows == 100_000
 
 
+@pytest.mark.deep
 def test_what_the_demonstration_leaves_can_be_worked_on(here: Path, run: Run) -> None:
     """The commands that it suggests run, and it can be run again."""
     assert run("demo --records 2000 --k 10 --json").json["verify"]["valid"] is True

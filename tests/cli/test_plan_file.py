@@ -49,8 +49,10 @@ def test_what_is_asked_in_a_plan_is_compared(steward: Path, run: Run) -> None:
     """As ``--ask`` states it."""
     asked = "sex*region"
     PlanFile("schema.toml", {"k": 3}, asked=(asked,)).save(steward / "plan.toml")
-    found = run("compare people.csv --plan plan.toml --k 3 --json").json
-    same = run(f"compare people.csv --schema schema.toml --k 3 --ask {asked} --json").json
+    found = run("compare people.csv --plan plan.toml --k 3 --method retention --json").json
+    same = run(
+        f"compare people.csv --schema schema.toml --k 3 --method retention --ask {asked} --json"
+    ).json
     kinds = [set(own["scenarios"][0]["losses"]) for own in (found, same)]
     assert kinds[0] == kinds[1]
 

@@ -40,6 +40,7 @@ def started(words: list[str], **pipes: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([*COMMAND, *words], text=True, preexec_fn=hear, **pipes)
 
 
+@pytest.mark.deep
 def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
     """One line, 128 and the number of the signal, and the folder as it was."""
     Path("people.csv").write_text(people_csv(60_000))
@@ -84,6 +85,7 @@ def test_leftovers_are_shown_and_removed_when_told(steward: Path, run: Run) -> N
     assert run("clean nowhere").code == 2
 
 
+@pytest.mark.deep
 def test_servers_close_with_their_terminal(steward: Path) -> None:
     """Told to end in any way, the studio and a survey close without a traceback."""
     Path("survey.toml").write_text(SURVEY.format(expected=500))

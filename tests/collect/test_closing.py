@@ -52,6 +52,7 @@ def answered(folder: Path, definition: Definition, people: int) -> None:
         store.accept(sent)
 
 
+@pytest.mark.deep(every=2)
 def test_a_release_of_answers_verifies_and_tells_who_answered(
     survey_folder: Path, definition: Definition, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ with serving(Path(sys.argv[1])) as (port, _):
 """
 
 
+@pytest.mark.deep(every=2)
 def test_the_collector_ends_with_who_started_it(survey_folder):
     """Also if that one is killed and can tell nobody."""
     held = [sys.executable, "-c", HOLDS, str(survey_folder)]

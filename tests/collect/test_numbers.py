@@ -82,6 +82,7 @@ def test_no_question_follows_from_a_number_and_no_panel_has_one():
 
 
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
+@pytest.mark.deep(every=2)
 def test_means_of_collected_numbers_are_those_of_the_answers(method, tmp_path):
     """Within four standard errors, by a public and by a randomised group; the release verifies."""
     (tmp_path / "survey.toml").write_text(SURVEY.replace("METHOD", method))

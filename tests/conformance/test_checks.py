@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from pramana.engine.base import Shuffle
 from pramana.engine.local import LocalTable
@@ -103,6 +104,7 @@ def test_an_engine_that_skips_the_shuffle_fails(tmp_path):
     assert "check_distributions" not in found  # draws are right: only the order tells
 
 
+@pytest.mark.deep
 def test_an_engine_that_only_turns_the_records_round_fails(tmp_path):
     """A random order, but not any order."""
     assert "check_shuffling" in failing(wrong(Rotated), tmp_path)
@@ -115,6 +117,7 @@ def test_an_engine_that_reuses_words_fails(tmp_path):
     assert {"check_words", "check_positions", "check_same_release_as_stated"} <= set(found)
 
 
+@pytest.mark.deep
 def test_an_engine_that_draws_neighbours_with_one_word_fails(tmp_path):
     """Each draw has the right law, and two are one: independence finds it."""
     found = failing(wrong(Paired), tmp_path)

@@ -169,6 +169,7 @@ def test_a_method_that_changes_unique_records_is_taken_if_it_loses_little(loss, 
     assert best_of([copying, changing, exposed]).scenario.target == taken
 
 
+@pytest.mark.deep
 def test_changes_that_make_a_method_usable_are_tried():
     """Keys that are not asked for are dropped, and the command to paste says so."""
     rng = np.random.default_rng(1)

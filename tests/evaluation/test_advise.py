@@ -149,6 +149,7 @@ def test_a_column_of_one_value_hides_no_way():
     assert instead[1] == instead[0]
 
 
+@pytest.mark.deep
 def test_commands_of_ways_write_what_was_tried(tmp_path, capsys):
     """Every one as it is printed, beside hints and codes for missing: the gain is what was said."""
     table = people().append_column("town of birth", pa.array([f"t{n % 7}" for n in range(RECORDS)]))
@@ -341,6 +342,7 @@ def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
     assert fewer.recommended == exact.recommended is None  # the wide tables are drowned in noise
 
 
+@pytest.mark.deep
 def test_what_is_told_comes_out_again(monkeypatch):
     """Other draws of the same plan, and of the best way: off by what was said, within a fifth."""
     monkeypatch.setattr("pramana.evaluation.questions.ANSWERS", 20)

@@ -80,6 +80,7 @@ def test_an_answer_with_a_kept_column_is_compared_cell_by_cell(people):
     assert answer.found.sum() == pytest.approx(RECORDS)
 
 
+@pytest.mark.deep
 def test_groups_that_nobody_was_asked_of_do_not_hide_the_error(people):
     """A kept column of many values: of some groups chance asked nobody, who lack all theirs."""
     many = people.append_column("code", pa.array(range(RECORDS)))
@@ -115,6 +116,7 @@ def test_a_table_stated_twice_is_tried_once(people):
     assert [*map(len, draws.values())] == [10, 10]
 
 
+@pytest.mark.deep
 def test_a_table_that_no_report_holds_is_called_what_it_is(people):
     """It is no two-way table, none is left unnamed, and it has no unbiased estimate."""
     schema = replace(SCHEMA, tables=(("sex", "age", "region"),))
@@ -141,7 +143,7 @@ def test_tables_to_paste_keep_the_columns_as_they_are(people):
 @pytest.mark.parametrize(
     ("shares", "k"), [((1, 1, 1), 2), ((94, 4, 2), 2), ((94, 4, 2), 50), ((990, 8, 2), 50)]
 )
-@pytest.mark.deep(every=4)
+@pytest.mark.deep
 def test_columns_in_no_table_are_off_by_what_is_said(shares, k, monkeypatch):
     """On these data within 10 % over many releases, as analysts get them; without data that of the
     most even truth, which no truth exceeds. Of uneven columns analysts get a table that is off by a

@@ -48,6 +48,7 @@ def outcome(name: str, risk: float, loss: float) -> MethodTrial:
     )
 
 
+@pytest.mark.deep
 def test_more_privacy_costs_more(found):
     """k = 200 has less measured risk and more loss than k = 2, for the same method."""
     weak, strong = found.outcomes[0], found.outcomes[1]

@@ -156,6 +156,7 @@ def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, c
     printed(capsys, "design", "w.csv", "--schema", better, "--k", "40")
 
 
+@pytest.mark.deep
 def test_a_weight_that_alone_splits_the_anonymity_set_is_coarsened_and_kept(
     place: Path, capsys
 ) -> None:

@@ -155,6 +155,7 @@ def test_small_tables_leave_out_what_they_cannot_measure():
 
 
 @pytest.mark.parametrize("method", ["resample", "permute", "gaussian"])
+@pytest.mark.deep(every=3)
 def test_grouped_releases_are_attacked_by_the_nearest_record(truth, method):
     """Groups are formed again on the same people; the link stays within 1/k [Wei, Sec. 4.3]."""
     release = api.protect(truth, api.design(SCHEMA, KAnonymity(k=5), data=truth, method=method))

@@ -108,6 +108,7 @@ def test_ties_to_a_sensitive_column_in_bins_are_counted(release):
         assert cut[at].loss > 0.02
 
 
+@pytest.mark.deep
 def test_a_comparison_counts_ties_and_copies():
     """Links are the risk that k bounds, copies are stated; loss has a figure for each kind."""
     found = api.compare(people(600), SCHEMA, methods=["permute", "retention"], k=[5, 60])

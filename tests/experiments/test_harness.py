@@ -47,6 +47,7 @@ def test_a_quick_run_writes_tables_figures_and_a_page_and_its_findings_hold(name
     assert all(f.threshold in page for f in outcome.findings)
 
 
+@pytest.mark.deep
 def test_the_same_seed_gives_the_same_files(tmp_path):
     """Byte for byte, figures included; another seed gives other numbers."""
     for folder, seed in (("a", 1), ("b", 1), ("c", 2)):

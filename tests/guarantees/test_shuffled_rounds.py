@@ -108,6 +108,7 @@ def test_no_answer_is_linked_beyond_one_in_k(people: int) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.deep(every=3)
 def test_many_records_come_to_the_gaussian_limit(epsilon: float) -> None:
     """Twelve rounds of a budget for Gaussian noise: within 3 % of its epsilon, and above."""
     people, delta, rounds = 200_000, 1e-6, 12

@@ -199,6 +199,7 @@ def _read_off() -> tuple[pm.Schema, pa.Table]:
 
 
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
+@pytest.mark.deep(every=2)
 def test_what_compares_tables_says_which_lists_it_takes_as_public(method, tmp_path):
     """In plan, certificate, README, report and at verification; what fixes the table does not."""
     schema, table = _read_off()

@@ -205,7 +205,7 @@ def data(folder):
 
 @pytest.mark.parametrize("read", READ)
 @pytest.mark.filterwarnings("ignore::pramana.errors.Copies")
-@pytest.mark.deep(every=6)
+@pytest.mark.deep(every=12)
 def test_the_same_records_give_the_same_bytes(read, plan, expected, tmp_path):
     """Every reader with every method, and each of them with every writer: one after the other.
 

@@ -52,7 +52,7 @@ def _table(name):
 
 @pytest.mark.parametrize("role", [Role.KEY, Role.PUBLIC, Role.SENSITIVE], ids=str)
 @pytest.mark.parametrize(("name", "file_format"), [*itertools.product(VALUES, FORMATS)])
-@pytest.mark.deep(every=8)
+@pytest.mark.deep(every=16)
 def test_what_is_written_verifies_or_is_refused(tmp_path, name, file_format, role):
     """No release fails its own verification, and no error is unforeseen."""
     table, folder = _table(name), tmp_path / "release"

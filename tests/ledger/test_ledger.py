@@ -641,6 +641,7 @@ pm.protect(table, plan, ledger=sys.argv[1] + "/book", to=sys.argv[1] + "/one")
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.deep(every=2)
 def test_a_release_that_is_stopped_counts_and_is_told_of(people, book, tmp_path, when):
     """The machine stops before the release stands, or after it and before it is confirmed."""
     stopped = subprocess.run([sys.executable, "-c", STOPPED, str(tmp_path), when], check=False)

@@ -88,7 +88,7 @@ def tried(name, described, people, where):
 
 @pytest.mark.parametrize("name", list(METHODS))
 @pytest.mark.parametrize("role", ROLES)
-@pytest.mark.deep(every=4)
+@pytest.mark.deep(every=9)
 def test_a_release_or_one_line(tmp_path, name, role):
     """Crossed with the policies, on a table with and without missing values."""
     for policy, missing in product(POLICIES, (True, False)):

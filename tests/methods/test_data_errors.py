@@ -64,7 +64,7 @@ def measured(table, plan):
 
 @pytest.mark.parametrize("tied", [False, True], ids=["free", "tied"])
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
-@pytest.mark.deep(every=4)
+@pytest.mark.deep
 def test_each_table_is_off_by_what_is_foreseen(method, tied):
     """Within 10 % on average, and each within chance, though these are far from even."""
     table = people()

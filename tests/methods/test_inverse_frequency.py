@@ -103,6 +103,7 @@ def test_no_value_exceeds_xi_by_exact_calculation(numbers, xi):
     assert design.gap >= 0
 
 
+@pytest.mark.deep
 def test_random_frequency_vectors():
     """Zeros, ties, many rare values: never above xi, and close to the least changes on average."""
     generator, gaps = np.random.default_rng(1), []

@@ -414,6 +414,7 @@ def test_fixed_and_impossible_cells():
     assert design.attained.alpha <= 0.1
 
 
+@pytest.mark.deep
 def test_listed_choices_cost_less_than_all():
     """Protecting one choice of keys needs fewer changes than protecting all."""
     numbers = dict(zip(CELLS, like_the_paper(25).tolist(), strict=True))
@@ -460,6 +461,7 @@ def test_dense_answer_is_stochastic():
     assert Dense.of(cells.labels, matrix).size == 48
 
 
+@pytest.mark.deep
 def test_moderate_domains_are_searched_by_programs_that_grow(monkeypatch):
     """72 cells: no worse than over few transitions, and C1 still holds."""
     monkeypatch.setattr("pramana.methods.optimal.dense.ENUMERATED", 64)
@@ -494,6 +496,7 @@ def test_missing_as_a_category_that_nobody_has(known):
     assert api.protect(pa.table(table), plan, seed=1).records == 1000
 
 
+@pytest.mark.deep
 def test_where_nearly_all_is_rare_the_best_of_several_starts_is_taken():
     """14 of 16 cells are rare: one start ends at 321.9, and 267.4 is known to be possible.
 
@@ -586,6 +589,7 @@ def test_what_no_matrix_meets_is_not_laid_on_columns_that_are_not_there():
         )
 
 
+@pytest.mark.deep
 def test_a_need_that_solvers_miss_by_little_ends_no_growing_program():
     """It was asked again until no rounds were left: no corner was found, and no gap was known."""
     rng = np.random.default_rng(2)
@@ -647,6 +651,7 @@ def test_a_design_for_the_divergence_has_less_of_it(example):
 
 
 @pytest.mark.parametrize("seed", [25, 86])
+@pytest.mark.deep(every=2)
 def test_frequent_donors_give_in_proportion_to_their_frequency(seed):
     """P_ij = u_i t_j for frequent cells, at 1 % more loss at most; C1 by brute force.
 

@@ -239,7 +239,7 @@ def test_another_table_is_refused_with_the_reason(release):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.deep(every=3)
+@pytest.mark.deep
 def test_loss_is_within_5_percent_of_that_over_all_cells(seed):
     """Where all cells can be considered: listing those that matter costs next to nothing.
 

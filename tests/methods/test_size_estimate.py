@@ -93,6 +93,7 @@ def test_no_certificate_is_larger_than_the_data(alone, form, tmp_path):
     assert release.verify().valid
 
 
+@pytest.mark.deep
 def test_the_matrix_is_published_all_the_same_where_that_is_asked_for(alone, tmp_path):
     """And is then larger than the records: the option is what the line says that it is."""
     table, _ = alone
@@ -121,6 +122,7 @@ def test_a_matrix_that_fits_is_published(records, sizes, flat, tmp_path):
     assert certificate <= max(data, LITTLE)
 
 
+@pytest.mark.deep
 def test_columns_released_beside_the_keys_make_room(alone, tmp_path):
     """They are in the file as well: with a number that nobody shares the matrix fits."""
     table, _ = alone
@@ -205,6 +207,7 @@ def test_moves_that_keep_a_value_count_for_nothing():
     assert found["standard_errors"] == {"x": 50.0, "y": 100.0}
 
 
+@pytest.mark.deep
 def test_intervals_hold_whatever_the_bias():
     """Of 60 releases, in no column more misses than a binomial of 0.05 has once in 10,000."""
     table = people(400, (5, 4, 3))
@@ -216,6 +219,7 @@ def test_intervals_hold_whatever_the_bias():
     assert np.mean(held, axis=0).min() >= 50 / 60
 
 
+@pytest.mark.deep
 def test_the_decision_hangs_on_neither_seed_nor_format_nor_the_order_of_records(alone):
     """The same records are released as where the matrix is published, in the same order."""
     table, plan = alone
@@ -304,6 +308,7 @@ def test_the_owner_checks_it_with_the_matrix_that_was_kept(alone, tmp_path):
     assert not other.valid  # a matrix that moves nobody keeps no promise
 
 
+@pytest.mark.deep
 def test_a_design_that_keeps_a_promise_does_not_show_that_this_release_does(tmp_path):
     """Who states a lower alpha than was kept: a matrix for it can be made, and made no record."""
     table = people(400, (5, 4, 3))

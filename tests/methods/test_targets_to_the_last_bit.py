@@ -30,6 +30,7 @@ TARGETS = [
 
 
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
+@pytest.mark.deep(every=2)
 def test_what_is_feasible_is_met_whatever_the_rounding(method: str) -> None:
     """A hundred odd targets: what is certified of the integers implies each, and just so."""
     for target, records in TARGETS:
@@ -59,6 +60,7 @@ ENDS = (
 
 
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
+@pytest.mark.deep(every=2)
 def test_the_ends_of_the_floats_are_met_or_refused_and_what_is_made_verifies(
     method: str, tmp_path: Path
 ) -> None:

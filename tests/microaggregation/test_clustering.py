@@ -254,6 +254,7 @@ def test_a_limit_that_sensitive_columns_break_is_refused():
 
 
 @pytest.mark.parametrize("max_size", [None, 9])
+@pytest.mark.deep(every=2)
 def test_few_records_are_annealed(monkeypatch, max_size):
     """Which gets below what regrouping alone reaches, with k and the limit kept."""
     points = np.random.default_rng(3).normal(size=(600, 5))

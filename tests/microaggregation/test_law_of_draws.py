@@ -220,6 +220,7 @@ def test_keys_drawn_around_a_group_have_the_law_of_the_paper(width):
 
 
 @pytest.mark.parametrize("beside", [(1, 5, 7, 9), (7, 9, 5, 1)])
+@pytest.mark.deep(every=2)
 def test_who_joins_whom_does_not_hang_on_what_stands_beside_the_keys(beside):
     """Three people of one key and one of another: chance alone decides who goes with the fourth.
 

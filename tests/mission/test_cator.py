@@ -308,6 +308,7 @@ def test_the_grid_of_published_matrices_costs_little() -> None:
     assert 1 <= loss(matrix, frequency) / dense.loss * (1 + 2e-3) < 1.01
 
 
+@pytest.mark.deep
 def test_the_experiment_is_reproduced(tmp_path) -> None:
     from pramana.experiments import run_experiment
 

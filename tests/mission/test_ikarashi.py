@@ -246,6 +246,7 @@ def test_k_and_epsilon_are_one_number_for_this_family() -> None:
     assert k == pytest.approx(1 + (RECORDS - 1) * math.exp(-2 * epsilon))
 
 
+@pytest.mark.deep
 def test_figures_2_and_3_are_reproduced(tmp_path) -> None:
     """Errors fall with records and grow with attributes and k [Sec. 5]."""
     from pramana.experiments import run_experiment

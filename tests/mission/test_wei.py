@@ -242,6 +242,7 @@ def test_histograms_stay_alike_while_those_of_centroids_fall(
     assert overlaps["centroid"] < 0.6
 
 
+@pytest.mark.deep
 def test_reidentification_stays_below_one_in_k(
     people: pa.Table, releases: dict[str, pm.Release]
 ) -> None:

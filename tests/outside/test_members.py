@@ -69,6 +69,7 @@ def test_a_kind_without_matrices_or_groups_goes_all_the_way() -> None:
     journey.go_by_lot()
 
 
+@pytest.mark.deep
 def test_members_of_an_installed_package_go_all_the_way(here: Path) -> None:
     """By one entry point each: the package is found by its metadata, nothing is called."""
     package = here / "site"

@@ -486,6 +486,7 @@ ILL = {
 
 
 @pytest.mark.parametrize("kind", ILL)
+@pytest.mark.deep(every=3)
 def test_what_groups_hold_of_a_column_is_seen_where_their_keys_show_them(kind, tmp_path):
     """As stated it verifies, and a missing value is none; more than was kept does not."""
     values = [ILL[kind](at) for at in range(120)]

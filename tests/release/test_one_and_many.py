@@ -82,7 +82,7 @@ def words_of(folder, table, plan, release):
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.deep(every=4)
+@pytest.mark.deep(every=8)
 def test_one_of_a_thing_is_spoken_of_as_one(tmp_path, kind, method):
     """In plan, certificate, README, verification, report and audit."""
     table, schema = world(kind)

@@ -78,6 +78,7 @@ def test_a_larger_anonymity_set_than_there_is_is_found_out(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 @pytest.mark.parametrize("role", ["public", "weight", "sensitive"])
+@pytest.mark.deep(every=2)
 def test_how_many_share_what_is_kept_is_counted_whoever_may_know_it(
     tmp_path: Path, role: str, file_format: str
 ) -> None:

@@ -85,7 +85,7 @@ def _around(folder, release, records, **figures):
 
 
 @pytest.mark.parametrize(("method", "asked"), METHODS, ids=str)
-@pytest.mark.deep(every=3)
+@pytest.mark.deep(every=6)
 def test_the_truth_itself_is_no_release(tmp_path, truth, released, method, asked):
     """A sound release passes; the shuffled truth in its place does not, for any method."""
     folder = tmp_path / "release"

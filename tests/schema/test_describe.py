@@ -128,6 +128,7 @@ def test_bad_requests_are_refused():
         describe(pa.table({"c": [1, 1]}), keys=["c"])
 
 
+@pytest.mark.deep
 def test_a_million_texts_in_one_key_are_refused():
     """In one line with the number."""
     table = pa.table({"c": pa.array(range(10**6)).cast(pa.string())})

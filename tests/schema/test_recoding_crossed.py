@@ -175,6 +175,7 @@ def test_every_method_releases_recoded_values_and_says_so(kind, name, tmp_path):
     ("law", "method"),
     [("laplace", "retention"), ("normal", "attribute-sampling"), ("uniform", "retention")],
 )
+@pytest.mark.deep(every=3)
 def test_errors_of_means_allow_for_noise(law, method):
     """Mean and total of noisy values are off by their standard errors, and not by more or less.
 

@@ -132,7 +132,7 @@ def test_every_verb_is_tried() -> None:
 
 
 @pytest.mark.parametrize(("folder", "words"), VERBS)
-@pytest.mark.deep(every=9)
+@pytest.mark.deep(every=12)
 def test_a_verb_executes_no_file_of_the_working_folder(home: Path, folder: str, words: str) -> None:
     """Neither in the command's process nor in one that it starts."""
     done = run(home / folder, str(BINARY), *words.split())

@@ -199,6 +199,7 @@ def test_what_is_quick_waits_for_nothing(jobs: Jobs, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells what is held")
 @pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.deep(every=2)
 def test_memory_that_a_task_no_longer_needs_is_given_back(jobs: Jobs, quick: bool) -> None:
     """The next task, which may need much, begins with what the system gives to any command."""
     before = finished(jobs.ask(fill, quick=quick, keep=False, pieces=1)).result

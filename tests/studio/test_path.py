@@ -403,6 +403,7 @@ def test_a_method_that_cannot_serve_a_table_stops_no_other(visitor: Visitor, fol
         assert ("Open the column job" in told) != serves
 
 
+@pytest.mark.deep
 def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
     """The quick methods first, by name and number, and what came of each at once."""
     ours, theirs = Pipe()
@@ -484,6 +485,7 @@ def test_sliders_foresee_what_a_target_promises(opened: Visitor, form: dict[str,
     assert opened.session.now.target[form["letter"]] == float(form[form["letter"]])
 
 
+@pytest.mark.deep
 def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor) -> None:
     """A rule of thumb in the first answer, the number of the plan in a later one."""
     form = {"letter": "alpha", "alpha": "0.3"}

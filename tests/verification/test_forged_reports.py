@@ -128,7 +128,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-@pytest.mark.deep(every=4)
+@pytest.mark.deep(every=12)
 def test_every_verb_ends_in_one_line(name, sound, tmp_path, capsys):
     """Altered: exit code 1, nothing is written, and no fault of pramana is reported."""
     data, certificate = FORGERIES[name]

@@ -56,6 +56,7 @@ def test_numbers_that_are_nearly_the_original_ones_are_found():
 
 
 @pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.deep(every=2)
 def test_drawn_numbers_are_called_undrawn_less_often_than_the_level(whole):
     """200 sound releases at a level of 5 %: an e-value stays below it, mostly far below."""
     truth = people(whole)

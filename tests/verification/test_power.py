@@ -544,6 +544,7 @@ WITHHELD = {
 
 
 @pytest.mark.parametrize("method", WITHHELD)
+@pytest.mark.deep(every=2)
 def test_records_that_no_withheld_matrix_moved_are_found(method, tmp_path, monkeypatch):
     """By the matrices that the owner kept, and by those that a design of the original makes."""
     truth, schema = _uneven()

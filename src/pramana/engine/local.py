@@ -10,11 +10,10 @@ larger than memory: a table of any width costs what a bare GROUP BY on its colum
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -35,6 +34,7 @@ from pramana.engine.base import (
 from pramana.engine.shuffle import Piece, Shuffler
 from pramana.errors import InputError, InvalidTable, NotARelease
 from pramana.io.base import require_distinct_names
+from pramana.io.databases import process_database
 from pramana.io.disk_buffer import DiskBuffer
 from pramana.io.opening import checked, empty_like, open_table, to_kind, without_dictionaries
 from pramana.io.output import group_size, write_records
@@ -313,7 +313,7 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
     query += f" WHERE {' AND '.join(conditions)}" if conditions else ""
     query += f" GROUP BY {', '.join(groups)}" if groups else ""
     needed = [*asked.columns, *(c.column for c in asked.where), *(n for n in (value, weight) if n)]
-    with _database().cursor() as connection:
+    with process_database().cursor() as connection:
         try:
             _attach(connection, opened, list(dict.fromkeys(needed)), called if numbered else {})
             answer = connection.sql(query, params=parameters).to_arrow_table()
@@ -322,19 +322,6 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         except duckdb.Error:
             raise NotARelease("The released records cannot be read to their end.") from None
     return answer.rename_columns([*asked.columns, *answer.column_names[len(groups) :]])
-
-
-@cache
-def _database() -> Any:
-    """One database in memory for the process: opening one costs more than many a question."""
-    import duckdb
-
-    # Else it may leave files in the folder of the command.
-    database = duckdb.connect(":memory:", config={"temp_directory": ""})
-    # A connection that outlives the interpreter makes the library complain when Python leaves.
-    atexit.register(_database.cache_clear)
-    atexit.register(database.close)
-    return database
 
 
 def _attach(

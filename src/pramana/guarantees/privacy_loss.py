@@ -24,6 +24,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -57,6 +58,17 @@ class LossDistribution:
     lowest: int
     chance: FloatArray
     infinite: float
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """All finite losses."""
+        last = self.lowest + len(self.chance)
+        return self.step * np.arange(self.lowest, last, dtype=np.float64)
+
+    @cached_property
+    def ends(self) -> FloatArray:
+        """The smallest and the largest finite loss of positive probability."""
+        return self.losses[np.flatnonzero(self.chance)[[0, -1]]]
 
     @classmethod
     def of_profile(
@@ -171,14 +183,10 @@ def _tilt(rounds: Sequence[tuple[LossDistribution, int]], epsilon: float) -> flo
 
 def _tilted(one: LossDistribution, tilt: float) -> tuple[FloatArray, FloatArray, float]:
     """Losses, tilted probabilities, and the logarithm of what they were divided by."""
-    losses: FloatArray = one.step * np.arange(
-        one.lowest, one.lowest + len(one.chance), dtype=np.float64
-    )
-    there = one.chance > 0
-    most = float((tilt * losses[there]).max())
-    weight = np.where(there, one.chance * np.exp(np.minimum(tilt * losses - most, 0.0)), 0.0)
+    most = float(tilt * one.ends[int(tilt > 0)])
+    weight = one.chance * np.exp(np.minimum(tilt * one.losses - most, 0.0))
     total = float(weight.sum())
-    return losses, weight / total, most + math.log(total)
+    return one.losses, weight / total, most + math.log(total)
 
 
 def _mean(rounds: Sequence[tuple[LossDistribution, int]], tilt: float) -> tuple[float, float]:

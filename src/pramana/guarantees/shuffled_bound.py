@@ -435,9 +435,9 @@ class _Steps:
 
     def _climb(self, slope: float, anonymity_set: int) -> float:
         """The sign of the derivative of n ln E e^(lambda Z) - 2 ln lambda."""
-        lifted = np.exp(slope * self.value)
-        total = 1 + float(self.chance @ np.expm1(slope * self.value))
-        return anonymity_set * slope * float((self.chance * lifted) @ self.value) - 2 * total
+        x = slope * self.value
+        total = 1 + float(self.chance @ np.expm1(x))
+        return anonymity_set * slope * float((self.chance * np.exp(x)) @ self.value) - 2 * total
 
     def tail(self, anonymity_set: int, slope: float) -> float:
         """(E e^(lambda Z))^n / (n e lambda), rounded up."""
@@ -526,14 +526,15 @@ class _Steps:
         angle = anonymity_set * np.arctan2(imaginary, 1 + real) + slope * points * noise**2
         fall = -((points * noise) ** 2) / 2
         kernel = 1 / (slope + 1j * points) ** 2
-        size = np.abs(kernel) * np.exp(
+        kernel_size = np.abs(kernel)
+        size = kernel_size * np.exp(
             np.minimum(anonymity_set * (log_size - math.log1p(at_zero)) + fall, 0.0)
         )
         parts = size * np.cos(angle + np.angle(kernel))
         bounds = self._doubt(slope, points) + self._doubt(slope, 0.0)
         spread = 1 + np.hypot(real, imaginary)
         error = 8 * anonymity_set * bounds * spread / safe + 64 * UNIT * (1 - fall)
-        hidden = np.abs(kernel) * np.exp(fall) * (2 * VANISHING / (1 + at_zero)) ** anonymity_set
+        hidden = kernel_size * np.exp(fall) * (2 * VANISHING / (1 + at_zero)) ** anonymity_set
         return (
             np.where(seen, size, 0.0),
             np.where(seen, parts, 0.0),

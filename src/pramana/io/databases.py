@@ -7,9 +7,11 @@ file. No message repeats a password or the server's text, which may quote a row.
 
 from __future__ import annotations
 
+import atexit
 import decimal
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
@@ -50,6 +52,19 @@ class DuckdbFileFormat(Format):
         file = PartOf.of(path).file
         held, _ = read_in_child(__name__, file, title=TITLE, marked=str(file), names="yes")
         return tuple(held.column_names)
+
+
+@cache
+def process_database() -> Any:
+    """One database in memory for the process: opening one costs more than most queries."""
+    import duckdb
+
+    # Else it may leave files in the folder of the command.
+    database = duckdb.connect(":memory:", config={"temp_directory": ""})
+    # A connection that outlives the interpreter makes the library complain when Python leaves.
+    atexit.register(process_database.cache_clear)
+    atexit.register(database.close)
+    return database
 
 
 def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, Labels]:

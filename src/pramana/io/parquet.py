@@ -28,6 +28,7 @@ from pramana.io.base import (
     distinct_names,
     validated,
 )
+from pramana.io.databases import process_database
 from pramana.io.disk_buffer import DiskBuffer
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.domains import Labels
@@ -111,8 +112,11 @@ def _codecs(path: Path) -> set[str]:
 
     query = "SELECT DISTINCT compression, num_values = row_group_num_rows FROM parquet_metadata(?)"
     try:
-        with duckdb.connect() as connection:
+        with process_database().cursor() as connection:
             columns = connection.execute(query, [str(path)]).fetchall()
+    except (duckdb.FatalException, duckdb.InternalException):
+        process_database.cache_clear()  # it answers no further query
+        raise broken(path) from None
     except duckdb.Error:
         raise broken(path) from None
     if not all(complete for _, complete in columns):

@@ -415,12 +415,12 @@ class UniformMixture(TransitionMatrix):
         if math.isinf(epsilon):
             return cls(labels, 0)
         most = TOTAL // len(labels)
-        other = _other_of_gamma(len(labels), exp_down(epsilon))
+        mixture = cls(labels, _other_of_gamma(len(labels), exp_down(epsilon)))
         # Epsilon is rounded up when it is read off, by more than exp_down may have taken away:
         # step to the private side until what is read is what was asked.
-        while other < most and cls(labels, other).epsilon > epsilon:
-            other = min(most, other + (other >> 52) + 1)
-        return cls(labels, other)
+        while mixture.other < most and mixture.epsilon > epsilon:
+            mixture = cls(labels, min(most, mixture.other + (mixture.other >> 52) + 1))
+        return mixture
 
     # -- forms of the parameter ------------------------------------------------------------
 

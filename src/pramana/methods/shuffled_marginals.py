@@ -117,10 +117,11 @@ class ShuffledMarginals(AttributeSampling):
             return _mechanism(zip(weights, 1 + (ratios - 1) * (1 - trim), strict=True), cells)
 
         def attained(budget: float) -> float:
-            if made(budget).gamma == 1:
+            mechanism = made(budget)
+            if mechanism.gamma == 1:
                 raise unattainable(target)
             return ShuffledPrivacy.of(
-                made(budget), anonymity_set=records, delta=delta, most=target.epsilon
+                mechanism, anonymity_set=records, delta=delta, most=target.epsilon
             ).epsilon
 
         budget = largest_budget(attained, target.epsilon, records, delta)
