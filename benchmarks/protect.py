@@ -9,6 +9,7 @@ a thousand records.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import tempfile
@@ -58,20 +59,26 @@ def run(options: argparse.Namespace) -> Result:
             "seconds",
             "of DuckDB's shuffle",
             "processor seconds",
+            "of DuckDB's",
             "cores busy",
             "after start-up",
             "peak GiB",
         ),
     )
-    typical = {road: median(run.seconds for run in own) for road, own in runs.items()}
+
+    def typical(road: str, clock: str) -> float:
+        return median(getattr(run, clock) for run in runs[road])
+
+    base = "duckdb_shuffled"
     for road, own in runs.items():
-        shuffled = typical.get("duckdb_shuffled")
-        ratio = f"{typical[road] / shuffled:.2f} x" if shuffled else "-"
-        processor = median(run.processor for run in own)
+        times: list[str] = []
+        for clock in ("seconds", "processor"):
+            of_base = typical(road, clock) / typical(base, clock) if base in runs else math.nan
+            times += [f"{typical(road, clock):.2f}", f"{of_base:.2f} x" if base in runs else "-"]
         busy = median(run.processor / run.seconds for run in own)
         peak = max(run.peak for run in own) / 2**30
-        numbers = (f"{processor:.2f}", f"{busy:.2f}", _after(own, starts[road]), f"{peak:.2f}")
-        result.rows.append((ROADS[road], f"{typical[road]:.2f}", ratio, *numbers))
+        numbers = (f"{busy:.2f}", _after(own, starts[road]), f"{peak:.2f}")
+        result.rows.append((ROADS[road], *times, *numbers))
     result.notes.append(f"Load of the machine before: {before:.1f}, of {os.cpu_count()} cores.")
     return result
 

@@ -40,6 +40,7 @@ def test_protecting_is_compared_with_the_bare_engine():
 
     assert len(result.rows) == 3
     assert 0 < float(result.rows[-1][-3]) < 100  # cores busy
+    assert result.rows[0][4] == "1.00 x"  # processor seconds
     assert result.rows[0][2] == "1.00 x"
     assert all(float(row[-1]) > 0 for row in result.rows)
 

@@ -21,10 +21,10 @@ import rdata
 import pramana as pm
 from pramana import api
 from pramana.api import open_source
-from pramana.engine import local as duckdb_sums
 from pramana.engine.base import SumsAsked
+from pramana.engine.local import grouped_sums
 from pramana.errors import InvalidTable, Notice
-from pramana.io.databases import ISOLATED
+from pramana.io.databases import ISOLATED, process_database
 from pramana.io.opening import open_table
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
@@ -250,12 +250,12 @@ def test_databases_lay_no_records_down(tmp_path, monkeypatch):
         base.sql(many).to_arrow_table()
     pq.write_table(pa.table({"h": range(1_000_000)}), "data.parquet")
     released = open_table("data.parquet")
-    with duckdb_sums._database().cursor() as connection:
+    with process_database().cursor() as connection:
         ((usual,),) = connection.execute("select current_setting('memory_limit')").fetchall()
         connection.execute("SET memory_limit = '10MB'")
         try:
             with pytest.raises(MemoryError):
-                duckdb_sums.grouped_sums(released, SumsAsked(("h",)))
+                grouped_sums(released, SumsAsked(("h",)))
         finally:
             connection.execute(f"SET memory_limit = '{usual}'")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all.duckdb", "data.parquet"]

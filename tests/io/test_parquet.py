@@ -16,6 +16,7 @@ from pramana.engine.local import LocalTable, grouped_sums
 from pramana.errors import InvalidTable
 from pramana.io import parquet
 from pramana.io.base import RecordStream, validated
+from pramana.io.databases import process_database
 from pramana.io.opening import open_table
 from pramana.io.parquet import PARQUET
 from pramana.schema.domains import Categories
@@ -185,3 +186,17 @@ def test_threads_that_ask_for_all_of_many_columns_read_them_once(tmp_path, monke
         asked = [pool.submit(lambda: list(opened.batches())) for _ in range(4)]
     assert all(pa.Table.from_batches(got.result()).equals(pa.table(many)) for got in asked)
     assert len(read) == len(set(read)) == 5 * 4
+
+
+def test_footers_are_read_by_one_database_also_after_a_broken_file(tmp_path):
+    """Opening a database takes longer than reading a footer."""
+    file, broken = tmp_path / "good.parquet", tmp_path / "broken.parquet"
+    pq.write_table(pa.table({"x": [1, 2]}), file)
+    broken.write_bytes(b"PAR1" + b"\xff" * 40 + b"PAR1")
+    PARQUET.packing(file)
+    opened = process_database.cache_info().misses
+    with pytest.raises(InvalidTable):
+        PARQUET.packing(broken)
+
+    assert PARQUET.packing(file)[0] == {"SNAPPY"}
+    assert process_database.cache_info().misses == opened
