@@ -63,6 +63,17 @@ def test_a_folder_of_files_becomes_a_release(home):
     assert run("verify", home / "release").returncode == 0
 
 
+def test_an_address_reaches_spark_as_it_was_typed(home, tmp_path):
+    """With all its slashes: no host, as in file:/// and hdfs:///, is not a host."""
+    done = run(
+        "protect", (home / "people").as_uri(), "--schema", home / "schema.toml", "--k", "20",
+        "--engine", "spark", "--master", "local[2]", "-o", tmp_path / "release", "--json",
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["records"] == 2000
+
+
 def test_bad_input_is_one_line(home, tmp_path):
     """A wrong master, a wrong engine, no Java, a master without Spark, no schema."""
     place = tmp_path / "release"

@@ -326,7 +326,7 @@ def design(
 
 def protect(
     context: typer.Context,
-    table: Path,
+    table: str,
     schema: Path | None = None,
     plan: Path | None = None,
     output: Path | None = None,
@@ -397,7 +397,8 @@ def protect(
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
     stated = Stated.of(context, schema, method, plan, origin)
     read = reading(encoding, rename)
-    made, opened = plan_for(stated, stated.hints(table, read), table=data, looked_at=True)
+    hints = stated.hints(Path(table), read)
+    made, opened = plan_for(stated, hints, table=data, looked_at=True)
     copies = {"csv": csv, "dta": stata, "sav": spss}
     limits = (budget_epsilon, budget_k, budget_delta)
     budget = None
@@ -437,7 +438,7 @@ def protect(
         show_json(form | ({} if together is None else {"together": together.to_json()}))
     else:
         _show_release(made, release, output, unchanged[0] if unchanged else None)
-        _show_next_steps(made, release, output, table, read)
+        _show_next_steps(made, release, output, Path(table), read)
     if steward_folder is not None:
         note(f"{steward_folder} is for you alone: it must not be published with {output}.")
     if together is None:

@@ -12,7 +12,6 @@ but the sizes of partitions and ranges, which the workers count.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -210,8 +209,7 @@ class SparkEngine:
 
     def read(self, path: str, *, master: str | None = None) -> Any:
         """Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
-        # A path object has made one slash of the two in s3a://bucket.
-        return read_path(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", path), master=master)
+        return read_path(path, master=master)
 
     def serves(self, source: object) -> bool:
         """Whether it is a data frame of Spark."""
