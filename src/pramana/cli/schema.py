@@ -202,8 +202,8 @@ def _show_uniques(description: Description) -> None:
     unchanged = [one for one in description.profiles if one.adds is not None and not one.withheld]
     if unchanged:
         console.print(
-            f"{sum(one.adds or 0 for one in unchanged):,} of them are unique on the unchanged "
-            f"columns: {', '.join(one.name for one in unchanged)}.",
+            f"{sum(one.adds or 0 for one in unchanged):,} of {description.records:,} records are "
+            f"unique on the unchanged columns: {', '.join(one.name for one in unchanged)}.",
             markup=False,
         )
 
