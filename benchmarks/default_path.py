@@ -2,9 +2,9 @@
 
 Needs --data. Each file is described without any option, advice is asked for the questions below at
 one chance in k, and the recommended method is released once, without a seed. Stated are the
-relative errors of the questions against the original data, and the largest share of people whom
-an attacker finds by unchanged columns. A question about a column that ``describe`` drops is not
-asked; which are is stated.
+relative errors of the questions against the original data, the largest share of people whom an
+attacker finds by unchanged columns, and the share of unique records that are released unchanged. A
+question about a column that ``describe`` drops is not asked; which are is stated.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pramana import api
 from pramana.evaluation.questions import ENOUGH, StatedQuestion, as_it_is
 from pramana.evaluation.trials import SEED
 from pramana.protecting import trial_release
+from pramana.risk.unchanged import measure_unchanged
 from pramana.schema.recoded_table import recoded
 from pramana.verification.whole_file import file_risk, verdict_of
 
@@ -51,7 +52,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     head = ("file", "keys", "unchanged", "dropped", "method", "median error", "worst question",
-            "by steps", "not asked", "found by unchanged columns", "colour", "seconds")  # fmt: skip
+            "by steps", "not asked", "found by unchanged columns", "unchanged unique records",
+            "colour", "seconds")  # fmt: skip
     result = Result(f"Describe, advise, paste at k = {options.k:g}", head)
     data = worlds.folder(options.data)
     if data is None:
@@ -86,10 +88,10 @@ def _path(place: Path, questions: tuple[str, ...], k: float) -> tuple[str, ...]:
         try:
             advice = api.advise(place, schema, k=k, asked=asked)
         except pm.PramanaError as error:
-            return (*said, "refused", "", "", "", left, "", f"not publishable: {error}", "")
+            return _nothing(said, "refused", left, str(error))
         best = advice.recommended
         if best is None:
-            return (*said, "none", "", "", "", left, "", f"not publishable: {advice.why()[0]}", "")
+            return _nothing(said, "none", left, advice.why()[0])
         opened = api.open_source(place, schema=schema)
         planned = best.plan
         plan = pm.design(planned.schema, *planned.asked, data=opened, method=planned.method)
@@ -98,12 +100,18 @@ def _path(place: Path, questions: tuple[str, ...], k: float) -> tuple[str, ...]:
             risk = file_risk(release.certificate, release.opened)
             colour = verdict_of(release.certificate, risk).colour
             errors = _errors(release, opened, plan, asked)
+            same = measure_unchanged(plan.schema, opened, release.opened).unique_share
     worst = "none" if risk.worst is None else f"{risk.worst.share:.1%}"
     return (
         *said, best.scenario.title, f"{np.median(errors):.1%}", f"{max(errors):.1%}",
         f"{_by_steps(place, schema, asked):.1%}", left, worst,
-        str(colour), f"{time.perf_counter() - begin:.0f}",
+        f"{same:.1%}", str(colour), f"{time.perf_counter() - begin:.0f}",
     )  # fmt: skip
+
+
+def _nothing(said: tuple[str, ...], method: str, left: str, why: str) -> tuple[str, ...]:
+    """The row of a file that has no release."""
+    return (*said, method, "", "", "", left, "", "", f"not publishable: {why}", "")
 
 
 def _by_steps(place: Path, schema, asked: list[str]) -> float:

@@ -73,10 +73,10 @@ def estimate(
       --quantile COLUMN: Quantiles of a column released unchanged.
       --share: Shares of all, or within a row or column.
       --method: unbiased, clipped or shrunk; auto takes the best for the table.
-      --margins FILE: Published totals to calibrate to: a file of column, value, total.
       --independence: Test by chi-square whether the two columns are independent.
 
     Seldom:
+      --margins FILE: Published totals to calibrate to: a file of column, value, total.
       --at SHARES: Which quantiles, with commas: 0.5 if none.
       --infer: About these records, or the population behind them.
       --difference CELL CELL: One cell less another: F,north M,north.
