@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import zlib
 
 from tests.docs.examples import ROOT
 
@@ -35,3 +36,10 @@ def test_the_container_installs_an_extra_that_exists():
     recipe = (ROOT / "packaging" / "Dockerfile").read_text()
     assert set(re.findall(r"pramana\[(\w+)\]", recipe)) <= set(PROJECT["optional-dependencies"])
     assert "\nUSER steward\n" in recipe
+
+
+def test_the_wheel_is_below_two_megabytes():
+    """A wheel is the compressed files of the package; its index adds some 100 bytes a file."""
+    files = [p for p in (ROOT / "src" / "pramana").rglob("*") if p.is_file()]
+    sizes = [len(zlib.compress(p.read_bytes())) for p in files if "__pycache__" not in p.parts]
+    assert 1_000_000 < sum(sizes) + 200 * len(sizes) < 2_000_000
