@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+import socket
+import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +22,14 @@ def studio(tmp_path: Path) -> Iterator[StudioProcess]:
     """A studio on an empty folder."""
     made = StudioProcess(tmp_path)
     yield made
-    made.stop()
+    if made.process.poll() is None:
+        made.stop()
+
+
+def listens(port: int) -> bool:
+    """Whether somebody answers there."""
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
 
 
 def violations(page: Any) -> list[str]:
@@ -96,3 +106,22 @@ def test_a_survey_from_its_first_question_to_its_first_answer(
     assert violations(page) == []
     context.close()
     assert errors == []
+
+
+def test_a_killed_studio_collects_no_more(chromium: Any, studio: StudioProcess) -> None:
+    """The process that serves a survey ends with the studio, however that ends."""
+    page = chromium.new_page()
+    studio.enter(page)
+    page.goto(f"{studio.address}/surveys")
+    follow(page, page.get_by_role("button", name="New survey"))
+    follow(page, page.get_by_role("button", name="Make the survey"))
+    follow(page, page.get_by_role("button", name="Start"))
+    address = page.get_by_role("link", name="http://127.0.0.1:").get_attribute("href")
+    port = int(address.rstrip("/").rpartition(":")[2])
+    assert listens(port)
+    studio.stop(signal.SIGKILL)
+    ended = time.monotonic() + 60
+    while listens(port) and time.monotonic() < ended:
+        time.sleep(0.1)
+    assert not listens(port)
+    page.close()

@@ -35,6 +35,7 @@ def form(*questions: dict[str, Any], **changed: str) -> dict[str, Any]:
 
 WORK = {"name": "work", "text": "Do you work?", "values": "1 = Yes\n2 = No", "optional": "1"}
 TRAVEL = {"name": "travel", "text": "How do you get there?", "values": "bus\ncar"}
+OWN = {"survey": "travel"}
 AGE = {"name": "age", "text": "How old are you?", "kind": "bins", "values": "0, 18, 65, 120"}
 
 
@@ -178,10 +179,10 @@ def test_a_survey_runs_in_the_studio(draft: Visitor, folder: Path) -> None:
     assert "Its questions are fixed now" in made.text
     assert (folder / "travel.toml").exists()
     here = made.url.path
-    started = draft.post(f"{here}/start").text
+    started = draft.post(f"{here}/start", OWN).text
     address = re.findall(r'href="(http://127[^"]+)"', started)[0]
     assert "Travel" in asked(address)
-    assert draft.post(f"{here}/start").text.count(address) == started.count(address)
+    assert draft.post(f"{here}/start", OWN).text.count(address) == started.count(address)
     definition = collect.load(folder / "travel")
     for number in range(25):
         record = collect.respond(definition, {"work": "1", "age": "[18, 65)"})
@@ -190,11 +191,13 @@ def test_a_survey_runs_in_the_studio(draft: Visitor, folder: Path) -> None:
         sent = {"survey": definition.key, "record": spelled, "token": token, "work": ""}
         assert "accepted" in asked(f"{address}answer", sent)
     assert "25 of 400 expected have answered" in words(draft.get(f"{here}/live").text)
-    assert address not in draft.post(f"{here}/stop").text
+    other = draft.post(f"{here}/close", {"survey": "other", "release": "out", "final": "yes"})
+    assert "no longer there" in other.text  # the address is of another survey by now
+    assert address not in draft.post(f"{here}/stop", OWN).text
     with pytest.raises(URLError):
         asked(address)
-    assert "Confirm" in draft.post(f"{here}/close", {"release": "out"}).text
-    closed = draft.post(f"{here}/close", {"release": "out", "final": "yes"})
+    assert "Confirm" in draft.post(f"{here}/close", OWN | {"release": "out"}).text
+    closed = draft.post(f"{here}/close", OWN | {"release": "out", "final": "yes"})
     assert "out holds 25 answers" in closed.text
     assert "passed" in words(draft.part("/release/checked"))
 
@@ -203,13 +206,21 @@ def test_codes_are_drawn_into_a_file(draft: Visitor, folder: Path) -> None:
     """For a survey that takes codes; others say that they take none."""
     here = draft.post("/surveys/edit", form(WORK, do="make", codes="1",
                                             survey_file="coded.toml")).url.path  # fmt: skip
-    told = draft.post(f"{here}/invite", {"number": "30", "file": "codes.txt"}).text
+    told = draft.post(
+        f"{here}/invite", {"survey": "coded", "number": "30", "file": "codes.txt"}
+    ).text
     assert "30 codes are in codes.txt" in told
     assert len((folder / "codes.txt").read_text().split()) == 30
     assert (
-        "exists already" in draft.post(f"{here}/invite", {"number": "3", "file": "codes.txt"}).text
+        "exists already"
+        in draft.post(
+            f"{here}/invite", {"survey": "coded", "number": "3", "file": "codes.txt"}
+        ).text
     )
     assert (
-        draft.post(f"{here}/invite", {"number": "3", "file": "../no-codes.txt"}).status_code == 200
+        draft.post(
+            f"{here}/invite", {"survey": "coded", "number": "3", "file": "../no-codes.txt"}
+        ).status_code
+        == 200
     )
     assert not (folder.parent / "no-codes.txt").exists()

@@ -257,14 +257,16 @@ def _people(bench: Workbench, asked: PlanAsked) -> tuple[Any, Any, Any]:
 
 def _method(asked: PlanAsked) -> Any:
     """The method with its options; nothing where the usual one is meant."""
-    if not asked["options"]:
-        return asked["method"] or None
-    kind = api.METHODS[asked["method"]]
-    known = {item.flag[2:]: item for item in api.options_of(kind)}
-    values = {
-        known[flag].name: known[flag].value(given) for flag, given in asked["options"].items()
-    }
-    return kind(**values)
+    values = option_values(asked["method"], asked["options"])
+    return api.METHODS[asked["method"]](**values) if values else asked["method"] or None
+
+
+def option_values(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a method from its options by flags without dashes."""
+    if not options:
+        return {}
+    known = {item.flag[2:]: item for item in api.options_of(api.METHODS[method])}
+    return {known[flag].name: known[flag].value(given) for flag, given in options.items()}
 
 
 def plan(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:

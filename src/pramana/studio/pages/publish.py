@@ -267,12 +267,8 @@ def same_release(studio: Studio) -> SameWork:
 
 def _method_code(now: Choices) -> str:
     """The method with its options in Python."""
-    if not now.options:
-        return repr(now.method or None)
-    kind = api.METHODS[now.method]
-    known = {item.flag[2:]: item for item in api.options_of(kind)}
-    values = {known[flag].name: known[flag].value(given) for flag, given in now.options.items()}
-    return f"api.METHODS[{now.method!r}](**{values!r})"
+    values = tasks.option_values(now.method, now.options)
+    return f"api.METHODS[{now.method!r}](**{values!r})" if values else repr(now.method or None)
 
 
 EDITIONS: Final = {

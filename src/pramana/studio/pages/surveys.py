@@ -26,6 +26,7 @@ from pramana.studio.view import (
 
 PAGES: Final = Pages(Entry("/surveys", "Surveys", step=False))
 MOST_FILES: Final = 100
+MOVED: Final = "The survey is no longer there. Load the page again."
 ADDRESS: Final = "postgresql://..."
 """Of a database, where a page tells how to use it: the true one may hold a password."""
 
@@ -74,18 +75,18 @@ async def figures(request: Request, studio: Studio) -> Response:
 
 
 @PAGES.post("/surveys/{place}/start")
-async def start(request: Request, studio: Studio) -> Response:
+async def start(request: Request, studio: Studio, form: Form) -> Response:
     """Take answers on this machine."""
-    survey, database = await _chosen(request, studio)
+    survey, database = await _chosen(request, studio, form)
     place = (studio.session.folder / survey.name, survey.wave)
     await asyncio.to_thread(studio.collectors.start, place, database)
     return goto(f"/surveys/{request.path_params['place']}")
 
 
 @PAGES.post("/surveys/{place}/stop")
-async def stop(request: Request, studio: Studio) -> Response:
+async def stop(request: Request, studio: Studio, form: Form) -> Response:
     """Take none for now."""
-    survey, _ = await _chosen(request, studio)
+    survey, _ = await _chosen(request, studio, form)
     place = (studio.session.folder / survey.name, survey.wave)
     await asyncio.to_thread(studio.collectors.stop, place)
     return goto(f"/surveys/{request.path_params['place']}")
@@ -94,7 +95,7 @@ async def stop(request: Request, studio: Studio) -> Response:
 @PAGES.post("/surveys/{place}/invite")
 async def invite(request: Request, studio: Studio, form: Form) -> Response:
     """Draw invitation codes into a file."""
-    survey, database = await _chosen(request, studio)
+    survey, database = await _chosen(request, studio, form)
     folder, file = studio.session.folder / survey.name, studio.session.target(form.get("file"))
     number = int(form.number("number") or 0)
     definition, _ = await asyncio.to_thread(api.load_survey, folder)
@@ -108,7 +109,7 @@ async def invite(request: Request, studio: Studio, form: Form) -> Response:
 @PAGES.post("/surveys/{place}/close")
 async def close(request: Request, studio: Studio, form: Form) -> Response:
     """Take no more answers, and write the release."""
-    survey, database = await _chosen(request, studio)
+    survey, database = await _chosen(request, studio, form)
     folder, to = studio.session.folder / survey.name, studio.session.target(form.get("release"))
     if form.get("final") != "yes":
         raise InputError("Confirm that no more answers are wanted.")
@@ -123,10 +124,17 @@ async def close(request: Request, studio: Studio, form: Form) -> Response:
     return goto("/release")
 
 
-async def _chosen(request: Request, studio: Studio) -> tuple[api.SurveyPlace, str | None]:
-    """The survey of an address, and the database that holds its answers."""
+async def _chosen(
+    request: Request, studio: Studio, form: Form | None = None
+) -> tuple[api.SurveyPlace, str | None]:
+    """The survey of an address, and the database that holds its answers.
+
+    A form also names it: a survey that was added meanwhile moves the others to other addresses.
+    """
     surveys = await _surveys(request)
     survey = surveys[_place(request, len(surveys))]
+    if form is not None and form.last("survey") != survey.name:
+        raise InputError(MOVED)
     if survey.elsewhere and studio.database is None:
         raise InputError(
             "The answers to this survey are kept in a database. Open the studio with its address "
@@ -150,5 +158,4 @@ def _files(studio: Studio) -> list[str]:
 
 
 def _place(request: Request, size: int) -> int:
-    words = "The survey is no longer there. Load the page again."
-    return place_in(request.path_params["place"], size, words)
+    return place_in(request.path_params["place"], size, MOVED)
