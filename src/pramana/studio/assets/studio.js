@@ -103,7 +103,9 @@ const saves = (event) => event.detail.requestConfig?.verb === "post" && autosave
 const panel = document.getElementById("panel");
 function settled() {
   if (done < changes) return;
-  if (pressed) pressed.form.requestSubmit(pressed);
+  const button = pressed;
+  pressed = null; // once, however many answers come
+  if (button) button.form.requestSubmit(button);
   else if (leaving) window.location.assign(leaving);
   else if (stale && panel && !panel.open) window.location.reload();
 }
