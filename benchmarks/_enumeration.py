@@ -42,7 +42,7 @@ class World:
     def true_delta(self, people: int, factor: Fraction) -> Fraction:
         """The largest delta over all tables and neighbours, ``people`` in the smallest stratum.
 
-        A stratum is released as it is. Neighbours differ inside one, and what the others release
+        A stratum is released unchanged. Neighbours differ inside one, and what the others release
         is drawn alike and apart from it: it multiplies both probabilities and sums to one.
         """
         found = [true_delta(self.rows, people, factor)]

@@ -42,6 +42,22 @@ PHRASES = ("beside", "crowd", "crowds", "dial", "hang together", "hangs together
 READERS = ("as it is", "as they are", "in truth", "promise", "promised", "promises")
 """What readers stumble over as well, in pages, help texts and templates."""
 
+ORDINARY = (
+    re.compile(r"(?<=[\w,)*`{}] )(?:that|those) of\b"),
+    re.compile(r"\bstands? for\b"),
+    re.compile(r">>> .*"),
+    re.compile(r"^        (?:beside|told|plain): .*$", re.MULTILINE),
+    re.compile(r"\bplain(?= (?:text|file))|\bpublic plain insensitive\b"),
+)
+"""Uses in the source that are ordinary English or code, and not counted there: a comparison inside
+a sentence ("its variance is that of independent draws"), a placeholder, an example, the name of an
+attribute, a text file, the words of other tools for a role. Pages, help texts and templates are
+read strictly."""
+
+LABELS = frozenset({"rebuild", "beside class", "beside", "beside-", "plain", "plain noise"})
+"""Texts that are not printed: addresses of random numbers, which fix seeded releases, and names of
+tasks."""
+
 BARE_WHO = re.compile(
     r"(?:(?<=[.:;] )|(?<=\bagainst )|(?<=\bthan )|(?<=\bfor )|(?<=\bto ))who [a-z]+s\b"
 )
@@ -147,6 +163,13 @@ class House:
         lines = max(listed, key=len, default="").split("\n")
         return [re.split(r" [|:] ", line) for line in lines if line]
 
+    def texts(self) -> tuple[str, str]:
+        """All docstrings, and all other texts, in lower case, without ordinary uses."""
+        pairs = [module.texts() for module in self.modules]
+        docs = "\n".join(text for docstrings, _ in pairs for text in docstrings)
+        printed = "\n".join(text for _, texts in pairs for text in texts if text not in LABELS)
+        return without_ordinary(docs.lower()), without_ordinary(printed.lower())
+
     def words(self) -> dict[str, tuple[int, int, int]]:
         """How often each word of the dialect is in names, texts and docstrings."""
         names = Counter(
@@ -155,9 +178,7 @@ class House:
             for name in module.bound()
             for part in set(PARTS.findall(name))
         )
-        pairs = [module.texts() for module in self.modules]
-        docs = "\n".join(text for own, _ in pairs for text in own).lower()
-        others = "\n".join(text for _, own in pairs for text in own).lower()
+        docs, others = self.texts()
         return {
             word: (
                 names[word] if word in NAMES else 0,
@@ -213,6 +234,13 @@ class House:
 
 def _occurrences(word: str, text: str) -> int:
     return len(re.findall(rf"\b{re.escape(word)}\b", text))
+
+
+def without_ordinary(text: str) -> str:
+    """A text of the source without the uses of its words that are ordinary English."""
+    for pattern in ORDINARY:
+        text = pattern.sub(" ", text)
+    return text
 
 
 def dialect(text: str) -> dict[str, int]:

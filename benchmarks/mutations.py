@@ -32,9 +32,9 @@ SLOWEST = 5.0
 OWN_WORD = {"seed", "signature", "digest", "guarantees", "households"}
 """Fields that only the owner can speak for; claims are compared by what they promise."""
 
-OWN_FIGURES = {"standard_errors", "verbatim", "within_group_share"}
+OWN_FIGURES = {"standard_errors", "unchanged_records", "within_group_share"}
 OWN_OPTIONS = {"clustering", "closeness", "distinct", "max_size", "response_weight", "responses",
-               "allow_verbatim"}  # fmt: skip
+               "allow_unchanged"}  # fmt: skip
 """Counted by the owner, or how groups were formed: the verdict says that it is the owner's word."""
 
 _WATCHED: list[str] = []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         load,
         protect,
         report,
-        verbatim,
+        unchanged_records,
         verify,
     )
     from pramana.errors import (
@@ -95,7 +95,7 @@ __all__ = ["AlteredRelease", "AttributeSampling", "Bins", "Budget", "Categories"
            "Verdict", "advise", "attack", "audit", "cluster", "compare", "describe",
            "design", "evidence", "learn", "learn_tree", "load", "make_keys", "pool", "protect",
            "report",
-           "verbatim", "verify"]  # fmt: skip
+           "unchanged_records", "verify"]  # fmt: skip
 
 _SOURCES = {
     "analysis.estimates": "Estimate",
@@ -103,8 +103,8 @@ _SOURCES = {
     "analysis.pooling": "PooledFit pool",
     "analysis.regression_results": "Regression",
     "analysis.release": "Release",
-    "api": "advise attack audit compare describe evidence load report verbatim verify design "
-    "protect",
+    "api": "advise attack audit compare describe evidence load report unchanged_records verify "
+    "design protect",
     "errors": "AlteredRelease DoesNotHold Infeasible InputError InvalidMatrix InvalidNumber "
     "InvalidSchema InvalidTable MissingExtra NotARelease NotCovered OutputExists "
     "OutsideDomain PramanaError SingularMatrix TooLarge UnknownColumn",

@@ -133,7 +133,7 @@ def describe(
         household: the column that numbers households; it is dropped, and what their people have in
             common is proposed to leave as it is or not at all.
         k: recodings are suggested where fewer records than this hold a value.
-        suggest: suggest further keys beside those that are given.
+        suggest: suggest further keys in addition to the given ones.
         ranges: the lowest and the highest number of columns of amounts, from what is public: they
             are put on a grid, so that guarantees cover them.
 
@@ -197,7 +197,7 @@ def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> P
     Args:
         table: a file or data frame, or one that is open already.
         rows: how many records to show.
-        encoding: of a text file, where it was told.
+        encoding: of a text file, where it was given.
     """
     return preview_of(open_source(table), rows=rows, encoding=encoding)
 
@@ -242,7 +242,7 @@ def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
     return inline_svg(chart, identity=identity, title=str(title), text=found.note)
 
 
-def verbatim(release: Release | str | Path, original: TableLike) -> UnchangedRecords:
+def unchanged_records(release: Release | str | Path, original: TableLike) -> UnchangedRecords:
     """How many records of the original data, and of the unique ones, stand in a release unchanged.
 
     Args:

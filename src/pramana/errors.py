@@ -205,7 +205,7 @@ class Compiling(Notice):
 
 
 class Copies(Notice):
-    """More records stand in a release word for word than its promise lets a reader expect."""
+    """More records are unchanged in a release than its guarantee suggests."""
 
 
 _UNHEARD: Final = ContextVar[tuple[type[Warning], ...]]("unheard", default=())
@@ -234,4 +234,4 @@ def is_heard(kind: type[Warning]) -> bool:
 
 
 class Unconfirmed(Notice):
-    """A ledger has a release that was begun, and nobody has said that it stands."""
+    """A ledger has a release that was begun and never confirmed."""

@@ -62,7 +62,7 @@ if TYPE_CHECKING:  # an analyst's part is loaded when there is a release, a ledg
 
 OWNER_SAMPLE = 2**17
 """Unchanged records are counted for the owner in a random sample of about this size, where the
-table is larger. Shares are then off by about a tenth of a percent."""
+table is larger. Shares then have an error of about 0.1 %."""
 
 
 def protect(
@@ -89,7 +89,7 @@ def protect(
         table: a file, a data frame or an opened table: the true one.
         plan: what to do.
         to: a folder to write the release to, however large; in memory where not given.
-        file_format: of the data file; that of the table where not given.
+        file_format: of the data file; by default the format of the table.
         seed: for tests and demonstrations only: the certificate then says that the release is not
             for publication.
         force: replace an existing release folder.
@@ -103,12 +103,12 @@ def protect(
             matrices that records really pass, for later audits.
         accept_risk: columns to release unchanged although they identify people or give a randomised
             column away. The certificate names them.
-        progress: is told how many more records are done.
-        seen: is told how many records stand in the release unchanged, for the owner's eyes; not
+        progress: is called with the number of further records done.
+        seen: is called with the counts of unchanged records, for the owner only; not
             where the records lie on many machines, or no attribute set has all columns.
     """
     if not isinstance(plan, Plan):
-        raise InputError(f"A plan is what design gives, got {type(plan).__name__}.")
+        raise InputError(f"The plan must come from design, got {type(plan).__name__}.")
     folder = None if to is None else Path(to)
     owner_folder = None if steward_folder is None else Path(steward_folder)
     _require_places(folder, owner_folder, force=force, copies=copies)
@@ -185,7 +185,7 @@ def _require_places(
 ) -> None:
     """Refuse places that are taken, and copies of a release that is not written."""
     if copies and folder is None:
-        raise InputError("Copies lie beside the data file: give a folder to write to.")
+        raise InputError("Copies need an output folder: give one.")
     if folder is not None:
         require_free(folder, force=force)
     if owner_folder is not None:
@@ -210,13 +210,13 @@ def _require_ledger(
     seed: int | None,
     folder: Path | None,
 ) -> None:
-    """Refuse what goes with a ledger only, a seed beside one, and a ledger that is published."""
+    """Refuse options without their ledger, a seed with a ledger, and a ledger that is published."""
     if ledger is None and (budget is not None or people is not None):
-        raise InputError("A budget and a name of the people go with a ledger (--ledger FILE).")
+        raise InputError("A budget and a name of the people need a ledger (--ledger FILE).")
     if ledger is not None and seed is not None:
         raise InputError(
-            "A release with a seed is not for publication, and a ledger counts what is: leave out "
-            "the seed or the ledger."
+            "A release with a seed is not for publication, and a ledger counts publications: "
+            "leave out the seed or the ledger."
         )
     if ledger is not None:
         from pramana.ledger.chain import require_file
@@ -276,9 +276,9 @@ def _with_unchanged_share(
     """The plan with the published share of unchanged records, counted on a permuted copy.
 
     The count on the original data depends on who has which values, and this is what a guarantee
-    takes as unknown: two people who form a group and exchange their keys are told apart by a share
-    of 0 or 1. The count on a permuted copy depends on what the guarantee takes as known, and on
-    fresh randomness.
+    takes as unknown: two people who form a group and exchange their keys are distinguished by a
+    share of 0 or 1. The count on a permuted copy depends on what the guarantee takes as known, and
+    on fresh randomness.
     """
     if plan.permuted_copy is not None:  # of the groups: it has the same release
         copy = open_table(plan.permuted_copy)
@@ -287,7 +287,7 @@ def _with_unchanged_share(
         records, _ = _released_records(plan, copy, keystream.apart(Stream("stand-ins", "release")))
         released = records.to_opened()
     share = measure_unchanged(plan.schema, copy, released).public()
-    return replace(plan, public={**plan.public, "verbatim": share}, permuted_copy=None)
+    return replace(plan, public={**plan.public, "unchanged_records": share}, permuted_copy=None)
 
 
 def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> OpenedTable:

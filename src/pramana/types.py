@@ -85,6 +85,6 @@ TableLike: TypeAlias = str | Path | Columnar | SparkFrame | Opened
 """A path, a data frame, or a table that has been opened already."""
 
 Progress: TypeAlias = Callable[[int], None]
-"""Is told how many more are done, of records or of whatever is counted."""
+"""Is called with the number of further records, or other units, done."""
 Say: TypeAlias = Callable[[str], None]
-"""Is told what is being done."""
+"""Is called with the name of the current step."""

@@ -17,7 +17,7 @@ from tests.analysis.worlds import columns, joint_step, kronecker, layout_of, mix
 
 
 def mixed_mechanism(move: float = 0.25) -> Mechanism:
-    """A joint step, a uniform mixture, a sparse matrix; the last column is released as it is."""
+    """A joint step, a uniform mixture, a sparse matrix; the last column is released unchanged."""
     labels = columns((3, 2, 4, 3, 2))
     sparse = SparseRows.of(labels["d"], rows=[0, 1], columns=[2, 0], probabilities=[move, 0.1])
     mixture = UniformMixture.of(labels["c"], retention=0.4)

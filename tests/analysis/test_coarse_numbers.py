@@ -152,7 +152,7 @@ def test_bins_of_whole_numbers_stand_for_the_middle_of_these():
 def test_a_model_says_that_centres_stand_for_bins_and_has_none_of_a_binned_response():
     """As means do: bins do not tell the mean of their values, and no interval covers that."""
     release = ages(integers=True)
-    assert "centre of each bin stands for the values of age" in release.regress("income ~ age").why
+    assert "centre of each bin represents the values of age" in release.regress("income ~ age").why
     assert "centre" not in release.regress("income ~ C(age)").why
     for formula in ("age ~ 1", "age ~ income"):
         with pytest.raises(NotCovered) as caught:

@@ -37,7 +37,7 @@ def test_two_values_by_hand():
     result = of([60, 40], layout, method="unbiased")
 
     assert np.allclose(result.estimate, [70, 30])
-    # Each record is released as it is with probability 3/4: the release of 100 records has
+    # Each record is released unchanged with probability 3/4: the release of 100 records has
     # variance 100 * 3/16, and undoing doubles the deviation.
     assert np.allclose(result.se, np.sqrt(100 * 3 / 16 * 4))
     assert np.allclose(result.high - result.estimate, 1.959964 * result.se)

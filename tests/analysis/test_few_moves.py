@@ -81,7 +81,7 @@ def test_a_record_that_moved_does_not_refute_the_truth(moves):
 
 
 RARE = np.array([0.3, 0.5, 0.7, 0.9])
-"""With what chance values that few have are released as they are; else as the usual one."""
+"""With what chance values that few have are released unchanged; else as the usual one."""
 
 
 @pytest.mark.parametrize(("people", "share"), [(1, False), (2, True), (6, False)])

@@ -86,5 +86,5 @@ def test_by_randomised_groups_and_in_models_of_them():
         means = made.mean("years", by=["sex"])
         assert 1 < means.cell("f")["estimate"] < 3
         assert 1 < means.cell("m")["estimate"] < 3
-        assert "Who lacks sex is left out." in made.regress("pay ~ sex").note
+        assert "Records without sex are left out." in made.regress("pay ~ sex").note
         assert "left out" not in made.regress("pay ~ years").note

@@ -261,7 +261,7 @@ RELEASE = released(planned(SEX, PAY, AGE, COST, method=Retention(retention=0.9))
         (lambda r: r.mean("cost", where="pay>=20000"), NotCovered, "proportion"),
         (lambda r: r.mean("pay", method="shrunk"), NotCovered, "Leave the method out"),
         (lambda r: r.proportion("pay>2", method="clipped"), NotCovered, "Leave the method out"),
-        (lambda r: r.proportion("pay=20000"), NotCovered, "one very number"),
+        (lambda r: r.proportion("pay=20000"), NotCovered, "whose original number"),
         (lambda r: r.regress("cost ~ sqrt(age)"), NotCovered, "straight lines"),
         (lambda r: r.regress("cost ~ C(age)"), NotCovered, "straight lines"),
         (lambda r: r.regress("sqrt(pay) ~ sex"), NotCovered, "straight lines"),

@@ -231,7 +231,7 @@ def test_errors_about_the_records_are_those_about_the_population_where_pairs_do_
 
     assert found.question.infer == "population"
     assert "about the population" in found.why
-    assert "reports of" in repr(found)
+    assert "that report" in repr(found)
 
 
 def test_what_no_report_tells_is_refused():
@@ -248,7 +248,7 @@ def test_what_no_report_tells_is_refused():
     ]
     gaps = TRUTH.set_column(3, "region", pa.array([None, *TRUTH["region"].to_pylist()[1:]]))
     release = reported(2.0, gaps, Schema(tuple(columns)))
-    with pytest.raises(NotCovered, match="Whoever lacks region"):
+    with pytest.raises(NotCovered, match="Records without region"):
         release.regress("income ~ age + sex + region")
     assert release.regress("income ~ sex + region").names[0] == "Intercept"
     with pytest.raises(NotCovered, match="chance alone decided"):

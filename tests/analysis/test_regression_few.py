@@ -155,5 +155,5 @@ def test_an_error_of_nothing_is_refused_where_a_record_may_have_moved():
         **{name: np.array([40.0]) for name in ("n", "w", "ww")},
         **{name: np.zeros(1) for name in ("wy", "wwy", "wwyy")},
     )
-    with pytest.raises(NotCovered, match="does not tell the error of share"):
+    with pytest.raises(NotCovered, match="does not determine the error of share"):
         solve_scores(scores, ("share",), infer="records", z=Z)

@@ -79,7 +79,7 @@ def test_kept_as_they_are_reports_give_the_sample():
 
 def test_a_table_that_nobody_was_asked_for_is_refused():
     """There is nothing to estimate from."""
-    with pytest.raises(InvalidTable, match="No report holds"):
+    with pytest.raises(InvalidTable, match="No attribute set contains"):
         totals_of(np.zeros((1, 1, 2)), [0.5], np.full((1, 1, 2), 0.5), 100)
 
 

@@ -73,7 +73,7 @@ def test_a_table_that_no_report_holds_is_the_models_without_an_interval(people, 
     shown = capsys.readouterr().out
     assert "No interval" in shown
     assert "% interval" not in shown
-    assert "Intervals hold" not in shown
+    assert "Intervals are valid" not in shown
     with pytest.raises(NotCovered, match="nothing to undo"):
         release.crosstab(*names, method="unbiased")
     with pytest.raises(NotCovered, match="about the population"):

@@ -145,7 +145,7 @@ def test_a_refusal_to_test_independence_says_what_is_true():
     release = pm.protect(people, plan, seed=1)
 
     assert any(len(one.columns) == 3 for one in release.certificate.mechanism.sets)
-    with pytest.raises(NotCovered, match="hold further columns"):
+    with pytest.raises(NotCovered, match="have further columns"):
         release.independence("a", "b")
     with pytest.raises(NotCovered, match="combinations of a and c cannot exist"):
         release.independence("a", "c")

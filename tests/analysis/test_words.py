@@ -17,13 +17,13 @@ def test_the_number_of_sets_is_of_those_behind_the_answer():
     release = released("attribute-sampling")
     holding = [one.name for one in release.certificate.mechanism.sets if "a" in one.columns]
     assert len(holding) > 1
-    assert f"of {len(holding)} sets that hold these" in release.crosstab("a").why
+    assert f"of {len(holding)} attribute sets with these" in release.crosstab("a").why
     with pytest.raises(NotCovered, match="which chance alone decided"):
         release.crosstab("a", where={"reported": holding[0]})
     schema = replace(SCHEMA, tables=(("a", "b"), ("c",)))
     plan = api.design(schema, PkAnonymity(k=5), data=truth(), method="attribute-sampling")
     only = api.protect(truth(), plan, seed=1).crosstab("a")
-    assert "of 1 set that holds these" in only.why
+    assert "of 1 attribute set with these" in only.why
 
 
 def test_dots_stand_for_labels_that_are_left_out():

@@ -28,7 +28,7 @@ REGISTRIES = {
 SAID_OF = {
     "METHODS": (set(METHODS), {"method"}),
     "KINDS": (set(KINDS), {"kind"}),
-    "GUARANTEES": (set(GUARANTEES), {"guarantee", "aims", "claim", "promised_by"}),
+    "GUARANTEES": (set(GUARANTEES), {"guarantee", "aims", "claim", "guaranteed_by"}),
     "FORMATS": (set(FORMATS), {"format", "file_format", "data_format", "form", "wanted"}),
     "ENGINES": (set(ENGINES), {"engine"}),
 }

@@ -14,8 +14,9 @@ SOURCES = Path(pramana.__file__).parent
 PRIVACY = {
     "k", "k_expected", "epsilon", "central_epsilon", "all_waves", "delta", "rho1", "rho2", "alpha",
     "xi", "gamma", "retention", "closeness", "budget", "asked", "risk", "highest", "global_risk",
-    "expected_reidentifications", "unique", "uniques", "unique_share", "verbatim", "copies", "link",
-    "guess", "prior", "posterior", "left", "exact", "released_exact", "smallest_diagonal",
+    "expected_reidentifications", "unique", "uniques", "unique_share", "unchanged_records",
+    "copies", "link", "guess", "prior", "posterior", "left", "exact", "released_exact",
+    "smallest_diagonal",
 }  # fmt: skip
 """What numbers of privacy are called in the code, the forms and the templates."""
 

@@ -135,8 +135,8 @@ def open_people(page: Any, studio: StudioProcess) -> None:
 
 def choose_k(page: Any, studio: StudioProcess, k: str) -> None:
     studio.visit(page, "/choose")
-    page.get_by_label("Pin no record on a person beyond one in k", exact=True).first.check()
-    page.get_by_label("Pin no record on a person beyond one in k, as a number").fill(k)
+    page.get_by_label("Re-identification probability at most one in k", exact=True).first.check()
+    page.get_by_label("Re-identification probability at most one in k, as a number").fill(k)
     settled(page)
     page.get_by_text("Guarantees", exact=True).wait_for()
     follow(page, page.get_by_role("button", name="Use this"))
@@ -438,7 +438,7 @@ def test_a_page_says_that_the_studio_is_gone(chromium: Any, studio: StudioProces
     studio.visit(page, "/columns")
     studio.visit(page, "/choose")
     studio.stop(signal.SIGKILL)
-    page.get_by_label("Pin no record on a person beyond one in k, as a number").fill("7")
+    page.get_by_label("Re-identification probability at most one in k, as a number").fill("7")
     page.get_by_role("alert").get_by_text("The studio does not answer").wait_for()
     page.context.close()
 

@@ -102,7 +102,7 @@ def test_an_interrupted_release_leaves_nothing(tmp_path: Path) -> None:
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert err == "pramana: Interrupted. What was not finished leaves nothing behind.\n"
+    assert err == "pramana: Interrupted. Unfinished output was removed.\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "s.toml"]
 
 

@@ -142,7 +142,7 @@ def test_altered_data_of_the_same_size_leave_with_one(
         ("audit people.csv --k 3", "--keys region,sex,age"),
         ("audit people.csv --keys town", "no column 'town'"),
         ("audit people.csv --keys sex --missing drop", "'category', 'wildcard'"),
-        ("audit people.csv --keys sex --original people.csv", "goes with a release folder"),
+        ("audit people.csv --keys sex --original people.csv", "is for a release folder"),
         ("audit nowhere.csv --keys sex", "does not exist"),
         ("audit nowhere --original people.csv --mechanism m.json", "nowhere does not exist"),
     ],
@@ -233,6 +233,6 @@ def test_protect_warns_in_one_line_of_releases_beside_it(release: Path, run: Run
 
 def test_attacks_say_what_they_lack(release: Path, run: Run) -> None:
     """Knowledge is an argument, and names are checked."""
-    assert "give a table (--knowledge FILE)" in run("attack linkage release").err
+    assert "what the attacker knows (--knowledge FILE)" in run("attack linkage release").err
     assert "one of 'linkage', 'repeated'" in run("attack magic release").err
     assert "takes one release, got 2" in run("attack repeated release release").err

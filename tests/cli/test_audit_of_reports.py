@@ -118,6 +118,6 @@ def test_releases_by_reports_are_audited_by_set(binned, tmp_path, run):
     assert "their reported columns of sex, area" in shown
     assert "'reported'" not in shown
     shown = " ".join(run(f"audit {tmp_path}/release --original {tmp_path}/people.csv").out.split())
-    assert "among the records that were asked for the same set" in shown
+    assert "among the records with the same attribute set" in shown
     with pytest.raises(pm.PramanaError, match="no attribute of a person"):
         pm.audit(release, sensitive=["reported"])

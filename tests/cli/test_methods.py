@@ -58,13 +58,15 @@ def test_the_first_screen_has_a_dozen_options(run: Run, verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["design", "protect"])
 def test_the_first_screen_has_the_main_targets_and_all_methods(run: Run, verb: str) -> None:
-    """The main ones first; with one line a method on when to use it."""
+    """One screen with the main targets; --help-all says when to use each method."""
     shown = run(f"{verb} --help").out
+    assert shown.count("\n") <= 45
+    every = " ".join(run(f"{verb} --help-all").out.split())
     targets = re.findall(r"^  (--[a-z0-9-]+)", shown.split("Targets:")[1], re.MULTILINE)
     assert targets == TARGETS
     for name, method in METHODS.items():
-        assert f"\n  {name} " in shown
-        assert method.when in " ".join(shown.split())
+        assert re.search(rf"\s{name}[,.]", shown)
+        assert method.when in every
 
 
 @pytest.mark.parametrize("name", list(METHODS))
@@ -100,7 +102,7 @@ def test_an_option_of_another_method_is_refused(
         done = run(f"{verb} people.csv --schema schema.toml --method {name} {flag} {value} {where}")
         assert done.code == 2
         assert done.err.count("\n") == 1
-        assert f"{flag} is no option of method {name}: it goes with --method" in done.err
+        assert f"{flag} is no option of method {name}: it is for --method" in done.err
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,9 @@ def test_a_wrong_value_is_refused_whichever_method(
 
 def test_a_method_from_outside_goes_all_the_way(toy: None, steward: Path, run: Run) -> None:
     """Help, design, protect, certificate, verify."""
-    assert "You want to see a method from outside. (--epsilon)" in run("design --help").out
+    assert "You want to see a method from outside. (--epsilon)" in " ".join(
+        run("design --help-all").out.split()
+    )
     assert "  --cake NUMBER" in run("protect --method toy --help").out
     ask = "people.csv --schema schema.toml --method toy --cake 0.25"
     assert run(f"design {ask} --json").json["columns"]["sex"]["retention"] == 0.25
@@ -133,12 +137,12 @@ def test_a_method_from_outside_goes_all_the_way(toy: None, steward: Path, run: R
     assert pm.load("release").certificate.method == "toy"
     assert run("verify release").code == 0
     refused = run("design people.csv --schema schema.toml --k 2 --cake 0.5")
-    assert "it goes with --method toy" in refused.err
+    assert "it is for --method toy" in refused.err
 
 
 def test_a_method_in_groups_shows_no_empty_table(steward: Path, run: Run) -> None:
     """It has no matrix a column: its groups are told instead."""
-    about = "design people.csv --schema schema.toml --k 5 --method permute --allow-verbatim"
+    about = "design people.csv --schema schema.toml --k 5 --method permute --allow-unchanged"
     shown = run(about).out
     assert "retention" not in shown
     assert re.search(r"\d+ groups of \d+ to \d+ records", shown)

@@ -49,7 +49,7 @@ def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
         process, told = told_while_it_writes(one)
         assert process.returncode == 128 + one
         assert told.count("\n") == 1
-        assert "leaves nothing behind" in told
+        assert "Unfinished output was removed" in told
     assert names() == before
 
 
@@ -77,7 +77,7 @@ def test_leftovers_are_shown_and_removed_when_told(steward: Path, run: Run) -> N
     assert "release was being written" in run("keygen office").err
     outcome = run("clean . --remove")
     assert outcome.out.endswith("1 removed.\n")
-    assert run("clean").out == "Nothing was left here.\n"
+    assert run("clean").out == "No leftover files.\n"
     assert [name for name in names() if name[0] == "."] == [
         f".pramana-{os.getpid()}-0",
         ".pramana-mine",
@@ -164,7 +164,7 @@ def test_codes_that_may_answer_are_told_of(
     monkeypatch.setattr(survey_folders, "note_written", lambda path: (told_to_end(), usual(path)))
     outcome = run("collect invite survey 5 -o codes")
     assert outcome.code == 143
-    assert "Written before that: survey." in outcome.err
+    assert "Files written before the failure: survey." in outcome.err
 
 
 class Survey:
@@ -179,13 +179,13 @@ def test_a_demonstration_leaves_nothing_or_is_told_of(
     """Its folder stands when it holds the survey's file, and not before."""
     monkeypatch.setattr(simulated_survey, "SURVEY", Survey)
     outcome = run("collect demo -o demo")
-    assert "leaves nothing behind" in outcome.err
+    assert "Unfinished output was removed" in outcome.err
     assert not Path("demo").exists()
     monkeypatch.setattr(simulated_survey, "SURVEY", SURVEY)
     monkeypatch.setattr(simulated_survey, "new_survey", told_to_end)
     outcome = run("collect demo -o demo")
     assert outcome.code == 143
-    assert "Written before that: " in outcome.err
+    assert "Files written before the failure: " in outcome.err
     assert [path.name for path in Path("demo").iterdir()] == ["survey.toml"]
 
 
@@ -202,7 +202,7 @@ def test_who_works_for_a_command_does_not_speak_for_itself(
     _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + one
     assert told.count("\n") == 1
-    assert "Written before that: " in told
+    assert "Files written before the failure: " in told
 
 
 @pytest.mark.parametrize("one", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -235,7 +235,7 @@ def test_a_full_stream_does_not_undo_the_command(steward: Path, stream: int) -> 
     )  # type: ignore[call-overload]
     if stream == 1:
         assert done.returncode == 2
-        assert b"Written before that: " in done.stderr
+        assert b"Files written before the failure: " in done.stderr
     else:
         assert (done.returncode, done.stderr.count(b"pramana: ")) == (0, 0)
     assert b"PRIVATE" in Path("office").read_bytes()

@@ -113,7 +113,7 @@ def test_a_file_that_is_no_mechanism_is_refused(steward: Path, run: Run) -> None
     for verb in ("audit", "verify"):
         found = run(f"{verb} out --original people.csv --mechanism other.json")
         assert found.code == 2
-        assert "they move values that this one does not list" in found.err
+        assert "they change values that this one does not list" in found.err
         assert "nowhere" not in found.err
 
 
@@ -145,5 +145,5 @@ def test_withheld_matrices_are_verified_by_those_that_were_kept(steward: Path, r
     found = run("verify out --original people.csv --mechanism mine --json")
     assert found.code == 0, found
     names = [check["name"] for check in found.json["checks"]]
-    assert "draws" not in names
-    assert any(name.startswith("draws: ") for name in names)
+    assert "randomisation" not in names
+    assert any(name.startswith("randomisation: ") for name in names)

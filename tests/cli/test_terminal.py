@@ -137,14 +137,12 @@ def test_checks_of_a_kind_are_folded_and_failures_never():
     from pramana.verification.checks import Check, Verdict
 
     sets = [f"a*b{i}" for i in range(28)]
-    stated = [
-        Check.asserted(f"draws: {own} drawn without the truth", "cannot tell") for own in sets
-    ]
+    stated = [Check.asserted(f"randomisation: {own} replaced", "cannot tell") for own in sets]
     proven = [Check.decided(f"reports of {own}", True, f"p = {i / 28:.2f}")
               for i, own in enumerate(sets)]  # fmt: skip
     assert list(_folded(stated)) == [
-        "draws: a*b0 drawn without the truth, draws: a*b1 drawn without the truth, draws: a*b2 "
-        "drawn without the truth and 25 more (--json shows all): cannot tell"
+        "randomisation: a*b0 replaced, randomisation: a*b1 replaced, randomisation: a*b2 "
+        "replaced and 25 more (--json shows all): cannot tell"
     ]
     assert list(_folded(proven))[-2:] == [
         "reports of a*b2: p = 0.07",

@@ -119,7 +119,7 @@ def test_answers_that_exclude_each_other_are_refused(definition: Definition) -> 
     )
     begin = sum(one.weight for one in channel.asked[:both])
     words = [begin, 0] if channel.reports else [0] * channel.words
-    with pytest.raises(OutsideDomain, match="cannot be given together"):
+    with pytest.raises(OutsideDomain, match="are impossible together"):
         channel.send(wrong, words)
 
 
@@ -134,7 +134,7 @@ def test_the_channel_is_the_one_that_is_promised(definition: Definition) -> None
         if (values[2] == "yes") == (values[3] != "does not apply")
     ]
     worst = max(_ratio(channel, one, other) for one, other in itertools.permutations(people, 2))
-    promised = next(p for p in definition.promised() if p.name == "differential-privacy")
+    promised = next(p for p in definition.guarantees() if p.name == "differential-privacy")
     assert math.log(worst) <= promised.epsilon <= math.log(worst) * (1 + 1e-9)
 
 

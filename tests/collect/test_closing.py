@@ -64,7 +64,7 @@ def test_a_release_of_answers_verifies_and_tells_who_answered(
     assert verdict.valid, [check for check in verdict.checks if not check.ok]
     told = " ".join(release.certificate.sentences())
     assert "Nobody held the original answers" in told
-    assert "An attacker who invented or knows m of the n records faces an anonymity set" in told
+    assert "For an attacker who forged or knows m of the n records, the anonymity set" in told
     assert "A person who answered m times is covered by m times epsilon" in told
     report = pm.report(tmp_path / "release").save(tmp_path / "report.html").read_text()
     assert "Nobody held the original answers" in " ".join(report.split())
@@ -87,7 +87,7 @@ def test_a_full_disk_is_told_with_what_it_leaves(
     with opened_store(survey_folder, definition) as store:
         with monkeypatch.context() as disk:
             disk.setattr("pramana.analysis.release.Release.save", full)
-            with pytest.raises(InputError, match="No space left.*takes no more.*Close it again"):
+            with pytest.raises(InputError, match="No space left.*takes no more.*close it again"):
                 close_survey(definition, store, to)
         assert not to.exists()
         assert close_survey(definition, store, to).records == 20
@@ -114,7 +114,7 @@ def test_a_target_that_was_missed_stands_in_the_certificate(
 ) -> None:
     """In what is asked, in words, in the verdict and the README; the release is valid all the same.
 
-    Elsewhere a certificate that attains less than was asked is refused.
+    Elsewhere a certificate that attains less than the stated target is refused.
     """
     answered(survey_folder, definition, 50)
     with opened_store(survey_folder, definition) as store:
@@ -134,7 +134,7 @@ def test_a_target_that_was_missed_stands_in_the_certificate(
     (check,) = [check for check in verdict.checks if check.name == "pk-anonymity"]
     assert words[:-1] in check.detail
     other = replace(release.certificate, collected=None)
-    assert "attains less than was asked" in str(
+    assert "attains less than the stated target" in str(
         [c.detail for c in consistency_checks(other) if not c.ok]
     )
 
@@ -151,7 +151,7 @@ def test_status_says_what_a_release_now_would_promise(
     assert (found.answers, found.expected) == (50, 5000)
     assert found.k is not None
     assert 1 < found.k < 2
-    assert any("for who answered 2 times" in one for one in found.sentences)
+    assert any("for a person who answered 2 times" in one for one in found.sentences)
 
 
 def test_repeats_are_told_of_by_the_law_and_against_us(definition: Definition) -> None:
@@ -255,7 +255,7 @@ def test_words_of_the_office_are_said_to_be_its_own(tmp_path: Path) -> None:
     new_survey(source, tmp_path / "survey")
     found = {check.name: check for check in check_survey(tmp_path / "survey").checks}
     assert (found["words"].state, found["page"].state) == ("asserted", "passed")
-    assert "own words, which are not checked: consent, ready; all else" in found["words"].detail
+    assert "by the office, which are not checked: consent, ready; all else" in found["words"].detail
 
 
 def promising(minimum: int) -> Definition:
@@ -272,9 +272,9 @@ def test_people_read_the_guarantee_of_the_fewest_answers_that_are_published() ->
     definition = promising(1000)
     said = " ".join(definition.consent())
     assert "If fewer than 1,000 people answer, nothing is published" in said
-    for sentence in definition.promises(definition.promised(1000)):
+    for sentence in definition.sentences(definition.guarantees(1000)):
         assert sentence in said
-    (k,) = [one.k for one in definition.promised() if one.name == "pk-anonymity"]
+    (k,) = [one.k for one in definition.guarantees() if one.name == "pk-anonymity"]
     gamma = float(definition.mechanism.gamma)
     assert k <= 1 + 999 / gamma**2 < k * 1.001
     assert definition.survey.minimum == 1000
@@ -338,16 +338,16 @@ def test_answers_that_verify_would_fail_close_nothing(tmp_path: Path) -> None:
     to = tmp_path / "release"
     with opened_store(tmp_path / "survey", definition) as store:
         store.accept([Sent(record, f"{at:064x}") for at, record in enumerate(sent)])
-        assert any("sets asked for" in one for one in status_of(definition, store).suspicions)
+        assert any("attribute sets" in one for one in status_of(definition, store).suspicions)
         with pytest.raises(DoesNotHold) as refused:
             close_survey(definition, store, to)
         assert (refused.value.code, refused.value.fields["checks"]) == (
-            "failed-checks", ["sets asked for"],
+            "failed-checks", ["attribute sets"],
         )  # fmt: skip
         assert not store.finished()
         assert not to.exists()
         close_survey(definition, store, to, accept_failed=True)
-    assert [check.name for check in pm.verify(to).checks if not check.ok] == ["sets asked for"]
+    assert [check.name for check in pm.verify(to).checks if not check.ok] == ["attribute sets"]
 
 
 @pytest.mark.parametrize("target", ["k = 20", "central_epsilon = 0.5", "epsilon = 2"])
@@ -431,7 +431,7 @@ def test_what_fails_after_closing_is_said_to_have_closed(
     answered(survey_folder, definition, 50)
     with (
         opened_store(survey_folder, definition) as store,
-        pytest.raises(InputError, match="the survey takes no more answers, and there is no"),
+        pytest.raises(InputError, match="the survey takes no more answers, and"),
     ):
         close_survey(definition, store, tmp_path / "release", file_format="none")
 

@@ -73,7 +73,7 @@ def test_no_stage_promises_more_than_was_asked(panel: Path) -> None:
     definition = load(panel)
     assert definition.panel is not None
     assert 3.99 < definition.panel.epsilon <= 4.0 + 1e-12
-    claims = {one.name: one for one in definition.promised(5000)}
+    claims = {one.name: one for one in definition.guarantees(5000)}
     assert claims["pk-anonymity"].to_json()["k"] >= 20
     said = " ".join(definition.consent())
     assert "all 4 together no more than" in said
@@ -90,15 +90,17 @@ def test_stages_that_were_exchanged_tell_more_and_are_refused(method: str) -> No
     altered = replace(definition, stages=swapped)
     assert altered.panel is not None
     assert altered.panel.epsilon > 3.0
-    assert [str(one) for one in altered.promised()] == [str(one) for one in definition.promised()]
-    with pytest.raises(pm.AlteredRelease, match="more than its matrices keep"):
+    assert [str(one) for one in altered.guarantees()] == [
+        str(one) for one in definition.guarantees()
+    ]
+    with pytest.raises(pm.AlteredRelease, match="more than its matrices guarantee"):
         altered.require_kept()
 
 
 def test_a_panel_of_nothing_but_chance_is_refused(method: str) -> None:
     """Before anybody is asked: its answers could not be closed into a release."""
     text = survey_text(method, target="epsilon = 1e-15", extra=PANEL)
-    with pytest.raises(pm.Infeasible, match="nothing but chance"):
+    with pytest.raises(pm.Infeasible, match="pure noise"):
         define(read_survey(text), text)
 
 
@@ -244,11 +246,11 @@ def test_a_wrong_panel_is_refused_in_one_line(extra: str, said: str) -> None:
 def test_all_waves_need_at_least_what_one_needs() -> None:
     """One wave cannot tell more than all of them."""
     text = survey_text(extra="waves = 4\nall_waves_epsilon = 0.1\n")
-    with pytest.raises(PramanaError, match="at least that of one wave"):
+    with pytest.raises(PramanaError, match="at least the epsilon of one wave"):
         define(read_survey(text), text)
 
 
-# -- the judge, written from docs/proofs/collected.md ------------------------------------------
+# -- the judge, written from docs/proofs/collected_panels.md -----------------------------------
 
 SMALL = 60
 

@@ -189,7 +189,7 @@ def test_the_collector_says_nothing_about_who_sends(collector: Collector) -> Non
     assert b"set-cookie" not in head
     assert b"no-store" in head
     collector.posted(collector.body(1))
-    where = f"People answer at http://127.0.0.1:{collector.port}/ until this is stopped.\n"
+    where = f"The survey runs at http://127.0.0.1:{collector.port}/ until you stop this command.\n"
     assert collector.said.with_name("said.txt.out").read_text() == where
     collector.kill(signal.SIGTERM)
     assert collector.said.with_name("said.txt.out").read_text() == where

@@ -90,9 +90,9 @@ def test_months_run_over_the_end_of_the_year() -> None:
         (survey_text().replace("bins = [0", 'answers = ["x", "y"]\nbins = [0'), "one of answers"),
         (survey_text(extra="words = { begin = 3 }\n"), "at words"),
         ("title = ", "valid TOML"),
-        (survey_text(extra="words = { consent_each = 'oui' }\n"), "must say where {tenths} stands"),
+        (survey_text(extra="words = { consent_each = 'oui' }\n"), "must contain {tenths}"),
         (survey_text(target="epsilon = 1e9"), "epsilon must be at most 50"),
-        (survey_text(target=f"k = {'9' * 400}"), "k is too large a number"),
+        (survey_text(target=f"k = {'9' * 400}"), "k is too large"),
         (survey_text().replace("expected = 5000", f"expected = {10**30}"), "expected must lie"),
         (survey_text().replace("65, 120]", "65, inf]"), "three numbers in rising order"),
         (survey_text().replace("65, 120]", f"65, 1{'0' * 400}]"), "three numbers in rising order"),
@@ -173,7 +173,9 @@ def test_the_method_with_the_smaller_error_on_the_tables_wanted_is_taken(
     assert definition.method == better
     assert definition.short_of(20_000) == []
     if "delta" in head:
-        (central,) = [one for one in definition.promised(20_000) if one.name == "shuffled-privacy"]
+        (central,) = [
+            one for one in definition.guarantees(20_000) if one.name == "shuffled-privacy"
+        ]
         assert central.to_json()["epsilon"] <= 0.5
         assert central.to_json()["delta"] == 1e-8
 
@@ -376,6 +378,6 @@ def test_a_survey_in_german_has_no_english_sentence(method: str) -> None:
     assert not [line for line in german if re.search(r"\b(the|and|with|nobody)\b", line)]
     plain, _ = define(read_survey(survey_text(method)), survey_text(method))
     assert len(said) == len(plain.consent())
-    epsilon = next(one for one in definition.promised() if one.name == "differential-privacy")
+    epsilon = next(one for one in definition.guarantees() if one.name == "differential-privacy")
     shown = text_up(epsilon.epsilon, 3).replace(".", ",")
     assert any(f"e hoch {shown} Mal" in line for line in said)

@@ -128,7 +128,7 @@ def test_chunks_threads_batches_and_memory_never_change_a_release(parquet, tmp_p
 
 
 def test_records_stay_together_and_all_of_them(parquet):
-    """Columns that are released as they are, side by side, are a permutation of the truth."""
+    """Columns that are released unchanged, side by side, are a permutation of the truth."""
     truth, made = people(5000), protected(LocalTable.of(parquet)).to_arrow()
 
     pairs = [
@@ -195,7 +195,7 @@ def test_counting_reads_no_other_columns(parquet, tmp_path):
 
     for table in (LocalTable.of(broken), LocalTable.of(open_table(broken))):
         assert table.count([SCHEMA.column("sex")]).total == 5000
-        with pytest.raises(InvalidTable, match="broken or cut short"):
+        with pytest.raises(InvalidTable, match="broken or truncated"):
             table.to_arrow()
 
 
@@ -326,13 +326,13 @@ def test_a_file_broken_half_way_is_refused(parquet, tmp_path):
     content[len(content) // 3 : len(content) // 2] = bytes(len(content) // 2 - len(content) // 3)
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(content)
-    with pytest.raises(InvalidTable, match="broken or cut short") as error:
+    with pytest.raises(InvalidTable, match="broken or truncated") as error:
         protected(LocalTable.of(broken)).write(tmp_path / "out.parquet")
     assert "\n" not in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == ["broken.parquet"]
 
     broken.write_bytes(content[:1000])
-    with pytest.raises(InvalidTable, match="broken or cut short"):
+    with pytest.raises(InvalidTable, match="broken or truncated"):
         LocalTable.of(broken)
 
 

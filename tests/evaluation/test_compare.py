@@ -42,7 +42,7 @@ def outcome(name: str, risk: float, loss: float) -> MethodTrial:
     hits = round(risk * 1000)
     return MethodTrial(
         Scenario(name, "k = 2", PkAnonymity(k=2)),
-        promises={"pk-anonymity": {"k": 2.0}},
+        attained={"pk-anonymity": {"k": 2.0}},
         risk=Measured.of("nearest record", hits=hits, trials=1000),
         losses={"tables": [loss]},
     )
@@ -55,7 +55,7 @@ def test_more_privacy_costs_more(found):
 
     assert strong.loss > weak.loss
     assert strong.risk.value < weak.risk.value
-    assert weak.promises["pk-anonymity"]["k"] >= 2
+    assert weak.attained["pk-anonymity"]["k"] >= 2
     assert not any(o.risk.broken for o in found.outcomes if o.risk is not None)
 
 
@@ -75,7 +75,7 @@ def test_losses_are_means_of_several_draws_and_say_how_far_one_lies(found):
     assert outcome("a", 0.1, 0.2).spread is None
     assert any("30 ± 21 %" in cell for cell in Comparison((one,)).rows()[1][0])
 
-    drawn = [o for o in found.outcomes if o.promises]
+    drawn = [o for o in found.outcomes if o.attained]
     assert all(len(own) == DRAWS for o in drawn for own in o.losses.values())
     assert all(o.spread > 0 for o in drawn)
     assert f"over {DRAWS} draws of each scenario" in " ".join(found.sentences())
@@ -83,7 +83,7 @@ def test_losses_are_means_of_several_draws_and_say_how_far_one_lies(found):
 
 def test_what_cannot_be_met_is_noted_and_does_not_stop_the_rest(found):
     """k above the number of records: refused with the reason."""
-    refused = [o for o in found.outcomes if not o.promises]
+    refused = [o for o in found.outcomes if not o.attained]
 
     assert [o.scenario.target for o in refused] == ["k = 10000", "k = 10000"]
     assert all(o.note for o in refused)
@@ -96,7 +96,7 @@ def test_the_frontier_by_hand():
 
     assert comparison.frontier == (good, cheap)
     assert comparison.recommended in comparison.frontier
-    assert "Beaten in both: c, k = 2" in " ".join(comparison.sentences())
+    assert "Worse in both: c, k = 2" in " ".join(comparison.sentences())
 
 
 def test_at_the_same_promise_less_loss_is_recommended():

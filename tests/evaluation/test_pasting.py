@@ -182,7 +182,7 @@ def test_a_weight_that_alone_splits_the_anonymity_set_is_coarsened_and_kept(
     with pytest.raises(SystemExit):
         main([*read_by_shell(lines[0]), "--force"])
     said = capsys.readouterr().err
-    assert "'w, of all' in steps: all weights together come to " in said
+    assert "'w, of all' in steps: the sum of all weights is " in said
     (then,) = re.findall(r"Design by it: (pramana .*)$", said, re.MULTILINE)
     about = ["design", "./-w.csv", "--schema", better, "--k", "20", "--encoding", "cp1252"]
     assert read_by_shell(then) == about

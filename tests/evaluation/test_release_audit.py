@@ -59,7 +59,7 @@ def test_what_was_verified_is_not_checked_again_and_every_step_is_said(truth, re
         assert {f"Inferring 1 sensitive column, {own} %" for own in (0, 50, 100)} <= set(said)
     written: list[str] = []
     api.report(tmp_path / "out", original=truth, progress=written.append)
-    assert {"Linking records", "Measuring what is lost"} <= set(written)
+    assert {"Linking records", "Measuring the loss of utility"} <= set(written)
     assert not any("belongs" in one for one in written)
 
 
@@ -120,7 +120,7 @@ def test_withheld_matrices_leave_the_nearest_record(truth, release):
         release, certificate=replace(release.certificate, kind="withheld", mechanism=None)
     )
     bare = audit_release(secret, open_table(truth))
-    assert bare.verbatim.to_json() == audit_release(release, open_table(truth)).verbatim.to_json()
+    assert bare.unchanged.to_json() == audit_release(release, open_table(truth)).unchanged.to_json()
     assert any("strongest linker, inference" in note for note in bare.notes)
     assert {one.name for one in bare.measured} <= {"nearest record"}
     known = audit_release(secret, open_table(truth), mechanism=release.certificate.mechanism)

@@ -150,7 +150,7 @@ def test_an_audit_of_a_release_says_what_stands_in_it():
     plan = api.design(SCHEMA, KAnonymity(k=5), data=truth, method="permute")
     found = api.audit(api.protect(truth, plan, seed=1), original=truth)
 
-    assert found.verbatim.records == 300
+    assert found.unchanged.records == 300
     assert found.suggested == pytest.approx(1 / plan.attained[0].k, rel=0.5)
     assert "released unchanged" in " ".join(found.sentences())
-    assert found.to_json()["verbatim"]["uniques"] == found.verbatim.uniques
+    assert found.to_json()["unchanged_records"]["uniques"] == found.unchanged.uniques

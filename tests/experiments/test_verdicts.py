@@ -188,7 +188,7 @@ def surfaces() -> dict[str, np.ndarray]:
     return {
         f"{name}, {kind}": plain * (0.5 if kind == "corrected" else 1)
         for name in dowd._distributions()
-        for kind in ("plain", "corrected")
+        for kind in ("direct", "corrected")
     }
 
 

@@ -72,7 +72,7 @@ def collected_case(method: str, folder: Path) -> Facts:
         release = _use("close_survey")(definition, store, folder / "release")
     return {
         "mechanism": shortened(plain(form["mechanism"])),
-        "guarantees": numbers(form["promises"]),
+        "guarantees": numbers(form["guarantees"]),
         "status": numbers(status.to_json()),
         "certificate": certificate_facts(folder / "release"),
         "records": table_facts(get(release, "table"), ordered=False),
@@ -92,7 +92,7 @@ def panel_case(folder: Path) -> Facts:
     return {
         "mechanism": shortened(plain(form["mechanism"])),
         "stages": form["stages"],
-        "guarantees": numbers(form["promises"]),
+        "guarantees": numbers(form["guarantees"]),
     }
 
 

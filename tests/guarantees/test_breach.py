@@ -102,7 +102,7 @@ def test_comparing_and_saying():
 
 
 def test_the_identity_has_no_bound():
-    """A value released as it is can turn a suspicion into certainty."""
+    """A value released unchanged can turn a suspicion into certainty."""
     still = UniformMixture.of(("no", "yes"), retention=1)
 
     assert PrivacyBreach.of(still, rho1=0.1).rho2 == 1

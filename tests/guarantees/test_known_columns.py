@@ -1,4 +1,4 @@
-"""Columns that are released as they are and that an adversary may know count like any key."""
+"""Columns that are released unchanged and that an adversary may know count like any key."""
 
 from __future__ import annotations
 

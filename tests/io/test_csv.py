@@ -120,7 +120,7 @@ def test_compressed_text(tmp_path, squeeze):
     path.write_bytes(raw)
     assert open_table(path).rows == 50_000
     path.write_bytes(raw[: len(raw) // 2])
-    with pytest.raises(InvalidTable, match="broken or cut short"):
+    with pytest.raises(InvalidTable, match="broken or truncated"):
         open_table(path)
 
 
@@ -287,7 +287,7 @@ def test_a_name_that_does_not_end_is_refused(tmp_path):
     """A quote in the first line that nobody closes, before more than any name has."""
     path = tmp_path / "people.csv"
     path.write_text('sex,"age\n' + "f,1\n" * 100_000)
-    with pytest.raises(InvalidTable, match="a quote that is not closed|cannot be read"):
+    with pytest.raises(InvalidTable, match="a quoted name is not closed|cannot be read"):
         open_table(path)
 
 

@@ -127,7 +127,7 @@ def test_broken_files_and_empty_folders_are_refused(folder, tmp_path):
         open_table(tmp_path / "empty")
     part = folder / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:50])
-    with pytest.raises(InvalidTable, match="broken or cut short"):
+    with pytest.raises(InvalidTable, match="broken or truncated"):
         open_table(folder)
 
 

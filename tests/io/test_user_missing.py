@@ -86,7 +86,7 @@ def test_each_reason_for_missing_is_one_value(spss):
     empty = int(survey()["vote"].isna().sum())
     profiles = {profile.name: profile for profile in found.profiles}
     assert profiles["vote"].missing == empty
-    assert "calls 2 of its values missing: each a value of its own" in profiles["vote"].why
+    assert "calls 2 of its values missing: each is a separate value" in profiles["vote"].why
     assert found.column("vote").labels == (1, 2, 8, 9, None)
 
 
@@ -318,7 +318,7 @@ def test_a_schema_file_keeps_them():
     ("asked", "method"), [(PkAnonymity(k=5), "retention"), (KAnonymity(k=5), "permute")]
 )
 def test_labels_of_values_that_are_not_released_stay_at_home(tmp_path, file_format, asked, method):
-    """A label leaves if the domain has its value, or a column released as it is shows it."""
+    """A label leaves if the domain has its value, or a column released unchanged shows it."""
     random = np.random.default_rng(1)
     frame = pd.DataFrame(
         {"who": range(300), "a": random.integers(1, 4, 300), "s": 1 + random.integers(0, 2, 300)}

@@ -29,7 +29,7 @@ Law = Mapping[Release, Fraction]
 class Grouped:
     """A release by groups, before its records are shuffled.
 
-    ``truth`` and ``released`` hold the keys of each record, ``known`` what is released as it is
+    ``truth`` and ``released`` hold the keys of each record, ``known`` what is released unchanged
     and may be known, ``labels`` the group of each record. ``law`` is the chance of every release
     where they could be gone through; ``exchanged`` are releases where the members of each group
     had drawn one another's numbers, with whose. ``sensitive`` columns hold ``distinct`` values in

@@ -72,8 +72,8 @@ class SetView:
 class Case:
     """A plan as the judge sees it.
 
-    ``known`` are the columns that are released as they are and may be known; ``attached`` are all
-    that are released as they are. ``truths`` are all cells of the randomised columns that can
+    ``known`` are the columns that are released unchanged and may be known; ``attached`` are all
+    that are released unchanged. ``truths`` are all cells of the randomised columns that can
     exist. A record passes all ``steps``, or answers one of the ``sets``.
 
     ``redesign`` gives the case of another table under the same orders: whether matrices depend on
@@ -442,7 +442,7 @@ def _xi(case: Case, claim: Any, random: Random) -> None:
         values = [record[name] for record in case.records]
         for value in set(values):
             if Fraction(1, values.count(value)) > Fraction(claim.xi):
-                raise Fault(f"xi = {claim.xi}, and '{name}' is released as it is")
+                raise Fault(f"xi = {claim.xi}, and '{name}' is released unchanged")
     for step in case.steps:
         strata: dict[Cell, list[Record]] = {}
         for record in case.records:

@@ -87,7 +87,7 @@ def test_a_design_tells_what_reports_would_give():
     other = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="attribute-sampling")
     errors = [dict(one.expected_error.tables)["age", "income"] for one in (plan, other)]
 
-    assert told.startswith("A two-way table of age by income is off by about")
+    assert told.startswith("The expected error of a two-way table of age by income is about")
     assert (
         f"{100 * errors[1]:.2g} % for the same guarantee with --method attribute-sampling" in told
     )
@@ -139,7 +139,7 @@ def test_design_chooses_by_all_pairs_where_no_tables_are_stated():
 
     assert chosen.method.name == "attribute-sampling"
     assert chosen.choice[0] in str(chosen)
-    for error, words in zip(either, ("off by about", "and by"), strict=True):
+    for error, words in zip(either, ("tables about", ";"), strict=True):
         percent = f"{100 * error:.2g} %" if error < 1 else f"{100 * error:,.0f} %"
         assert f"{words} {percent}" in chosen.choice[0]
     assert pm.design(Schema(columns[:1]), promise, records=5_000).method.name == "retention"
@@ -185,7 +185,7 @@ def test_a_plan_says_what_of_a_table_is_asked_for():
     )
 
     assert part.expected_error.asked == (("age",),)
-    assert "A table of age is off by" in str(part)
+    assert "error of a table of age is" in str(part)
     assert any("Of income*age records report age: income is released" in w for w in part.notices)
     assert "No record reports income: it is released unchanged." in none.notices
     assert none.statistics["unnamed"] == []
@@ -197,11 +197,12 @@ def test_a_plan_says_what_of_a_table_is_asked_for():
 def test_words_speak_of_the_tables_asked_for_and_not_of_the_most_precise():
     """Of two far apart the one that is off by more; of others the nearest to their mean."""
     errors = ((("a",), 0.5), (("b",), 0.03), (("a", "b"), 0.27), (("b", "c"), 0.2))
+    two = "The expected error of a two-way table of"
     told = {
-        (("b",), ("a", "b")): "A two-way table of a by b is off by about 27 %",
-        (("b",), ("a", "b"), ("b", "c")): "A two-way table of b by c is off by about 20 %",
-        (("b",),): "A table of b is off by about 3 %",
-        (): "A two-way table of a by b is off by about 27 %",
+        (("b",), ("a", "b")): f"{two} a by b is about 27 %",
+        (("b",), ("a", "b"), ("b", "c")): f"{two} b by c is about 20 %",
+        (("b",),): "The expected error of a table of b is about 3 %",
+        (): f"{two} a by b is about 27 %",
     }
     for asked, words in told.items():
         assert ExpectedError(errors, asked).sentence().startswith(words)
@@ -223,19 +224,21 @@ def test_what_is_asked_gets_the_budget_and_the_rest_is_said():
         )
     )
     of_sex, best, even = (dict(one.expected_error.tables)["sex",] for one in (plan, least, equal))
-    said = next(words for words in plan.notices if words.startswith("No table asked for names"))
+    said = next(words for words in plan.notices if words.startswith("No planned table contains"))
 
     assert best < of_sex < 1.12 * best
     assert even > 1.5 * of_sex
     assert plan.statistics["unnamed"] == ["age", "income", "region"]
-    assert "names age, income, region: " in said
+    assert "contains age, income, region: " in said
     assert "(--tables sex,age,income,region)" in said
-    assert f"then off by {100 * best:.2g} % on average instead of {100 * of_sex:.2g} %" in said
+    assert f"planned tables is then {100 * best:.2g} % instead of {100 * of_sex:.2g} %" in said
     told = sum(set(one.columns) != {"sex"} and one.share for one in plan.mechanism.sets)
     assert f": {100 * told:.2g} % of the records report such a column" in said
-    assert plan.expected_error.sentence().startswith("A table of sex is off by about")
+    assert plan.expected_error.sentence().startswith(
+        "The expected error of a table of sex is about"
+    )
     assert equal.statistics["unnamed"] == []
-    assert not any("No table asked for" in words for words in equal.notices)
+    assert not any("No planned table" in words for words in equal.notices)
 
 
 def test_the_tables_to_paste_are_read_as_they_were_meant():
@@ -244,7 +247,7 @@ def test_the_tables_to_paste_are_read_as_they_were_meant():
     schema = Schema(tuple(Column(name, Role.KEY, Categories(("a", "b"))) for name in names),
                     tables=(names[:2],))  # fmt: skip
     plan = pm.design(schema, pm.PkAnonymity(5), records=500, method="attribute-sampling")
-    said = next(words for words in plan.notices if words.startswith("No table asked for names"))
+    said = next(words for words in plan.notices if words.startswith("No planned table contains"))
     shown = said.partition("(--tables ")[2].partition("), or leave")[0]
     assert tables_in(*shlex.split(shown)) == [names[:2], names[2:3], names[3:]]
 

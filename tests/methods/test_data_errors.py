@@ -81,7 +81,7 @@ def test_each_table_is_off_by_what_is_foreseen(method, tied):
 
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
 def test_tables_with_kept_columns_are_foreseen_as_they_are_measured(method):
-    """One column released as it is in the table: its groups are told one by one."""
+    """One column released unchanged in the table: its groups are told one by one."""
     table, stated = people(), (("size", "married"), ("married", "age", "size"))
     columns = [*schema(tied=False).columns]
     columns[2] = pm.Column("size", pm.Role.SENSITIVE)
@@ -103,7 +103,7 @@ def test_tables_with_kept_columns_are_foreseen_as_they_are_measured(method):
 def test_none_is_foreseen_where_no_law_is_known():
     """Of groups."""
     table = people()
-    method = pm.Resample(allow_verbatim=True)
+    method = pm.Resample(allow_unchanged=True)
     grouped = pm.design(schema(tied=False), pm.KAnonymity(k=3), data=table, method=method)
 
     assert api.errors_on_data(grouped, api.open_source(table, schema=grouped.schema)) is None

@@ -89,7 +89,9 @@ def test_matrices_that_do_not_fit_the_schema_are_refused(tmp_path):
     fair = Dense.of(("F", "M"), [[0.5, 0.5], [0.5, 0.5]])
     ruled = Schema((SEX, age), impossible=(Impossible.of({"sex": ["F"], "age": ["old"]}),))
 
-    with pytest.raises(InvalidMatrix, match="1 of its labels are unknown there and 1 are lacking"):
+    with pytest.raises(
+        InvalidMatrix, match="1 of its labels are not in the schema and 1 are missing"
+    ):
         given_design(Schema((SEX,)), {"sex": stranger}, records=9)
     with pytest.raises(InvalidMatrix, match="for each randomised column"):
         given_design(Schema((SEX, age)), {"sex": fair}, records=9)

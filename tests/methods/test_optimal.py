@@ -549,7 +549,7 @@ def test_the_published_matrix_loses_little(seed, options):
 
 
 def a_column_beside(records: int = 60) -> tuple[Schema, pa.Table]:
-    """A key of four values, the last of them rare, and a town that is released as it is."""
+    """A key of four values, the last of them rare, and a town that is released unchanged."""
     values = ["a", "b", "c"] * (records // 3) + ["d"] * 2
     data = pa.table({"key": values, "town": ["x", "y"] * (len(values) // 2)})
     key = Column("key", Role.KEY, Categories(("a", "b", "c", "d")))
@@ -579,7 +579,7 @@ def test_grids_share_what_was_searched_for(aims, monkeypatch):
 
 
 def test_what_no_matrix_meets_is_not_laid_on_columns_that_are_not_there():
-    """All cells are rare: the refusal says so, and speaks of no column released as it is."""
+    """All cells are rare: the refusal says so, and speaks of no column released unchanged."""
     labels = tuple(f"v{number}" for number in range(20))
     data = pa.table({"key": labels * 2})
     schema = Schema((Column("key", Role.KEY, Categories(labels)),))

@@ -96,7 +96,7 @@ def test_what_is_no_target_is_refused() -> None:
 
 def test_what_is_no_plan_is_refused() -> None:
     """The name of a plan file is none."""
-    with pytest.raises(pm.InputError, match="A plan is what design gives, got str"):
+    with pytest.raises(pm.InputError, match="The plan must come from design, got str"):
         pm.protect("people.csv", "plan.toml")  # type: ignore[arg-type]
 
 

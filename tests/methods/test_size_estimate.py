@@ -276,7 +276,7 @@ def test_forged_certificates_are_found(alone, tmp_path):
     errors = told["standard_errors"]
     for forged in (
         replace(own, method="retention"),
-        replace(own, statistics=told | {"frequencies": "unbiased as they stand"}),
+        replace(own, statistics=told | {"frequencies": "unbiased as released"}),
         *(replace(own, statistics=told | {"standard_errors": dict.fromkeys(errors, wrong)})
           for wrong in (0.0, 0.5, 3.0, 5, "5.0", [5.0])),
         replace(own, statistics={n: v for n, v in told.items() if n != "standard_errors"}),
@@ -297,7 +297,7 @@ def test_the_owner_checks_it_with_the_matrix_that_was_kept(alone, tmp_path):
     assert verdict.valid, verdict
     assert "kept" in details["spontaneous-recognition"].detail
     assert details["standard errors"].ok
-    assert any(name.startswith("draws: ") for name in details)
+    assert any(name.startswith("randomisation: ") for name in details)
     audit = pm.audit(tmp_path / "out", original=table, mechanism=kept)
     assert "likeliest record" in {own.name for own in audit.measured}
     form = json.loads(kept.read_text())

@@ -40,7 +40,7 @@ def schema(*, income=False, impossible=()):
 @pytest.mark.parametrize("method", ["resample", "permute"])
 def test_a_schema_of_keys_alone_is_refused(method):
     """Handing keys round would be publishing the records."""
-    with pytest.raises(InvalidSchema, match="allow_verbatim"):
+    with pytest.raises(InvalidSchema, match="allow_unchanged"):
         pm.design(schema(), pm.KAnonymity(k=5), data=people(), method=method)
 
 
@@ -54,7 +54,7 @@ def test_columns_that_go_with_the_keys_part_nothing(method, role, same):
     table = people().append_column("region", pa.array(region)).append_column("own", pa.array(own))
     described = Schema((*schema().columns, Column("region", Role.PUBLIC), Column("own", role)))
 
-    with pytest.raises(InvalidSchema, match="allow_verbatim"):
+    with pytest.raises(InvalidSchema, match="allow_unchanged"):
         pm.design(described, pm.KAnonymity(k=5), data=table, method=method)
 
 
@@ -67,14 +67,14 @@ def test_a_plan_that_saw_no_data_copies_no_table_either(method):
     by_others = pm.design(schema(income=True), pm.KAnonymity(k=5), data=table, method=method)
 
     for plan in (by_number, by_others):
-        with pytest.raises(InvalidSchema, match="allow_verbatim"):
+        with pytest.raises(InvalidSchema, match="allow_unchanged"):
             pm.protect(same, plan, seed=1)
 
 
 def test_the_library_warns_as_the_command_line_does():
     """More of the unique records as they were than 1 in k suggests: a notice says so."""
     plan = pm.design(
-        schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_verbatim=True)
+        schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_unchanged=True)
     )
     with pytest.warns(Copies, match="suggests at most 20 %"):
         pm.protect(people(), plan, seed=1)
@@ -83,11 +83,11 @@ def test_the_library_warns_as_the_command_line_does():
 def test_permuting_keys_alone_says_that_all_records_are_there():
     """Allowed, it is said in the certificate: all of them, and more than 1 in k suggests."""
     plan = pm.design(
-        schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_verbatim=True)
+        schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_unchanged=True)
     )
     release = pm.protect(people(), plan, seed=1)
 
-    seen = release.certificate.statistics["verbatim"]
+    seen = release.certificate.statistics["unchanged_records"]
     assert seen["records_at_most"] == seen["unique_records_at_most"] == 1
     assert "anyone can read these records" in release.certificate.sentences()[-1]
 
@@ -101,7 +101,7 @@ def test_with_a_column_beside_the_keys_little_is_copied():
     release = pm.protect(
         people(income=True), plan, seed=1, seen=told.append, accept_risk=["income"]
     )
-    seen = release.certificate.statistics["verbatim"]
+    seen = release.certificate.statistics["unchanged_records"]
 
     assert told[0].unique_share <= 0.2
     assert seen["unique_records_at_most"] in SHARES
@@ -131,14 +131,14 @@ def test_copies_are_counted_in_what_leaves(method, noisy):
     (seen,) = told
     copies = [str(own.message) for own in said if issubclass(own.category, Copies)]
     assert seen.above(1 / 5) is not noisy
-    assert (release.certificate.statistics["verbatim"]["records_at_most"] < 0.2) is noisy
+    assert (release.certificate.statistics["unchanged_records"]["records_at_most"] < 0.2) is noisy
     assert copies == [] if noisy else copies == [seen.warning(1 / 5)]
 
 
 def test_key_after_key_copies_less():
     """The same groups, fewer records as they were; nothing has to be allowed."""
     told = []
-    for method in (Resample(allow_verbatim=True), Resample(draw="sequential")):
+    for method in (Resample(allow_unchanged=True), Resample(draw="sequential")):
         plan = pm.design(schema(), pm.KAnonymity(k=20), data=people(), method=method)
         pm.protect(people(), plan, seed=1, seen=told.append)
 
@@ -163,7 +163,7 @@ def test_a_certificate_with_other_figures_is_not_valid(tmp_path):
     release = pm.protect(people(income=True), plan, seed=1, accept_risk=["income"])
     good = release.save(tmp_path / "good").verify()
     shares = {"records_at_most": 0.123, "unique_records_at_most": 0.123}
-    figures = {**release.certificate.statistics, "verbatim": shares}
+    figures = {**release.certificate.statistics, "unchanged_records": shares}
     forged = replace(release, certificate=replace(release.certificate, statistics=figures))
 
     assert good.valid
@@ -176,10 +176,10 @@ def test_matrices_made_from_the_data_say_what_they_leave(tmp_path):
     release = pm.protect(
         people(income=True), plan, to=tmp_path / "release", seed=1, accept_risk=["income"]
     )
-    seen = pm.verbatim(release, people(income=True))
+    seen = pm.unchanged_records(release, people(income=True))
 
     assert release.certificate.kind == "withheld"
-    stated = release.certificate.statistics["verbatim"]
+    stated = release.certificate.statistics["unchanged_records"]
     assert seen.share <= stated["records_at_most"]
     assert seen.unique_share <= stated["unique_records_at_most"]
     assert release.verify().valid
@@ -189,7 +189,7 @@ def test_fixed_matrices_tell_nothing_of_the_truth_beside_them():
     """A count of copies would be a figure of the truth in a release that promises epsilon."""
     plan = pm.design(schema(), pm.PkAnonymity(k=5), data=people(), method="retention")
 
-    assert "verbatim" not in pm.protect(people(), plan, seed=1).certificate.statistics
+    assert "unchanged_records" not in pm.protect(people(), plan, seed=1).certificate.statistics
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_the_owner_is_told_what_is_counted_afterwards(method, asked, saved, tmp_
         tmp_path / "t.parquet", plan, to=to, seed=3, seen=told.append, accept_risk=["income"]
     )
 
-    counted = pm.verbatim(release, table)
+    counted = pm.unchanged_records(release, table)
     assert counted.records == 600
     if method == "attribute-sampling" and not told:  # no set has all columns
         assert counted.found == 0

@@ -49,7 +49,7 @@ class Doubt(Guarantee):
         return self.doubt >= other.doubt - 1e-12
 
     def sentence(self):
-        """In plain words."""
+        """In words."""
         return f"Every value may be doubted by {self.doubt:.3f}."
 
     def to_json(self):
@@ -189,7 +189,7 @@ class Luck(Guarantee):
         return self.luck <= other.luck
 
     def sentence(self):
-        """In plain words."""
+        """In words."""
         return f"A record has its own keys by luck alone, with chance {self.luck:.4f}."
 
     def to_json(self):

@@ -285,7 +285,7 @@ def test_a_folder_knows_that_its_answers_are_elsewhere(postgres: str, tmp_path: 
         lambda: live(folder),
         lambda: opened_store(folder, definition).__enter__(),
     ):
-        with pytest.raises(InputError, match="kept in a database: say in which one"):
+        with pytest.raises(InputError, match="kept in a database: name it"):
             verb()
     assert sorted(folder.iterdir()) == left
     assert live(folder, database=postgres).status.answers == 40

@@ -103,7 +103,7 @@ def test_every_kind_of_release_says_what_is_promised_and_what_not(tmp_path, surv
     assert form["scope"]["statement"] in text
     assert form["anonymity_set"]["statement"] in text
     assert "not for publication" in text  # a seed was used
-    assert "need not be that person's" in text  # and some are unchanged
+    assert "may belong to another one" in text  # and some are unchanged
     assert api.verify(release.folder).valid
 
 

@@ -239,7 +239,7 @@ def test_force_replaces_a_release_as_it_was_written_and_nothing_else(release):
         refused(f"{name} was changed")
         (folder / name).write_bytes(seen[name])
     (folder / "certificate.json").write_bytes(seen["certificate.json"] + b" ")
-    refused("not a release folder as it was written")
+    refused("no unaltered release folder")
     (folder / "certificate.json").write_bytes(seen["certificate.json"])
     link = folder.with_name("link")
     link.symlink_to(folder)
@@ -407,6 +407,6 @@ def test_every_check_has_a_kind(release):
     checks = verify_folder(release.folder).checks
     kinds = {check.name: check.kind for check in checks}
     assert kinds["pk-anonymity"] == "guarantee"
-    assert kinds["order"] == kinds["draws"] == "assertion"
+    assert kinds["shuffle"] == kinds["randomisation"] == "assertion"
     assert kinds["data"] == kinds["certificate"] == "integrity"
     assert checks[0].to_json()["kind"] == "integrity"

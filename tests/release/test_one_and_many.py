@@ -104,7 +104,7 @@ def test_the_search_finds_what_it_is_for():
     assert WRONG.search("the smallest group has 1 records, 1 are stated")
     assert WRONG.search("1 columns are released")
     assert not WRONG.search("1 column is released, 31 records are, 2.1 values, 1 in 5 people")
-    assert ONE_NAME.search("pay may be known to an adversary and are released as they are")
+    assert ONE_NAME.search("pay may be known to an adversary and are released unchanged")
     assert ONE_NAME.search("the lists of values of sex were read off the data")
     assert not ONE_NAME.search("age, pay are released, 5 values of sex left as they were")
     assert (counted(1, "column"), counted(2, "column")) == ("1 column", "2 columns")

@@ -135,7 +135,7 @@ def test_sentences_of_another_version_are_refused(written, tmp_path, version):
 
 
 def test_a_number_that_the_method_does_not_state_is_refused(written, tmp_path):
-    """Groups come with none of how many share all that is released as it is, even a right one."""
+    """Groups come with none of how many share all that is released unchanged, even a right one."""
 
     def attached(form):
         form["anonymity_set"]["smallest_unchanged_group"] = json.loads(
@@ -143,7 +143,7 @@ def test_a_number_that_the_method_does_not_state_is_refused(written, tmp_path):
         )["anonymity_set"]["smallest_unchanged_group"]
 
     verdict = pm.verify(rewritten(written, tmp_path, "resample", attached))
-    assert "attached columns" in {check.name for check in verdict.of_state("failed")}
+    assert "unchanged columns" in {check.name for check in verdict.of_state("failed")}
 
 
 def test_a_changed_readme_fails(written, tmp_path):
@@ -195,7 +195,7 @@ def test_sets_are_chosen_again(written, tmp_path):
 
     def state(at, change):
         folder = rewritten(written, tmp_path / str(at), "attribute-sampling", change)
-        return {check.name: check.state for check in pm.verify(folder).checks}.get("chosen for")
+        return {check.name: check.state for check in pm.verify(folder).checks}.get("options")
 
     def labels(column):
         return len(column["categories"]) if "categories" in column else len(column["bins"]) - 1
@@ -259,4 +259,4 @@ def test_sets_chosen_for_another_number_of_records_are_known_again(tmp_path, rec
     pm.protect(table, plan, to=tmp_path / "release")
 
     found = {check.name: check.state for check in pm.verify(tmp_path / "release").checks}
-    assert found["chosen for"] == "passed"
+    assert found["options"] == "passed"

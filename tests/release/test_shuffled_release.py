@@ -60,7 +60,7 @@ def test_a_sensitive_column_splits_the_anonymity_set_of_a_release(tmp_path: Path
         in certificate.to_json()["anonymity_set"]["statement"]
     )
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
-    assert checks["attached columns"]
+    assert checks["unchanged columns"]
     assert checks["shuffled-privacy"]
     assert all(checks.values())
 
@@ -73,7 +73,7 @@ def test_a_larger_anonymity_set_than_there_is_is_found_out(tmp_path: Path) -> No
     (tmp_path / "release" / "certificate.json").write_bytes(forged.to_bytes())
 
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
-    assert not checks["attached columns"]
+    assert not checks["unchanged columns"]
 
 
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
@@ -103,7 +103,7 @@ def test_how_many_share_what_is_kept_is_counted_whoever_may_know_it(
         forged = replace(true, smallest_unchanged_group=stated)
         (tmp_path / "one" / "certificate.json").write_bytes(forged.to_bytes())
         checks = {check.name: check.ok for check in pm.verify(tmp_path / "one").checks}
-        assert checks["attached columns"] == (stated == 1)
+        assert checks["unchanged columns"] == (stated == 1)
         if role != "sensitive":  # what may be known is counted as the anonymity set
             central = compose_releases([forged, other]).promised.central
             assert central is not None
@@ -178,7 +178,7 @@ def test_counting_ends_where_there_are_too_many_groups() -> None:
 
 
 def test_the_anonymity_set_of_the_certificate_in_json() -> None:
-    """Null where every column released as it is may be known: the anonymity set counts then."""
+    """Null where every column released unchanged may be known: the anonymity set counts then."""
     table = FEW.select("sex", "region")
     schema = pm.describe(table, keys=["sex", "region"])
     certificate = pm.protect(

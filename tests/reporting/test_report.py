@@ -162,7 +162,12 @@ def test_the_external_report_is_the_same_for_two_truths(folder, external):
 
 def test_the_internal_report_has_what_the_owner_needs(internal):
     """Truth beside release, attacks, the worst keys, the loss, and a warning not to publish."""
-    for words in ("What attacks achieve", "Who stood out before", "What is lost", "Do not publish"):
+    for words in (
+        "What attacks achieve",
+        "Unique records in the original data",
+        "What is lost",
+        "Do not publish",
+    ):
         assert words in internal
     assert "truth" in internal
     assert "for a test or a demonstration" in internal  # this release was seeded
@@ -349,7 +354,7 @@ def test_signs_that_steer_in_names_stop_no_chart(tmp_path):
 
 
 def test_what_was_done_to_columns_that_are_not_randomised_is_told():
-    """Bins, steps and noise were called 'released as it is'; a merge was not spoken of."""
+    """Bins, steps and noise were called 'released unchanged'; a merge was not spoken of."""
     rng = np.random.default_rng(6)
     truth = pa.table(
         {

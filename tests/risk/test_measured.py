@@ -46,7 +46,7 @@ def test_clopper_pearson_covers_as_often_as_it_says():
 def test_a_bound_is_broken_only_beyond_the_error_level():
     """52 of 1000 against 5 % is chance; 80 of 1000 is not, and is an error that names both."""
     assert not Measured.of("link", hits=52, trials=1000, bound=0.05).broken
-    broken = Measured.of("link", hits=80, trials=1000, bound=0.05, promised_by="pk-anonymity")
+    broken = Measured.of("link", hits=80, trials=1000, bound=0.05, guaranteed_by="pk-anonymity")
     assert broken.broken
     with pytest.raises(
         DoesNotHold, match="8 % of 1,000 records, and pk-anonymity promises at most 5 %"

@@ -73,9 +73,7 @@ def test_the_total_is_kept_and_what_is_told_of_it_is_so(width):
     found = coarse_weight(*np.unique(values, return_counts=True))
     _, shift = distance(values, found)
     assert abs(shift) <= 0.05
-    told = re.fullmatch(
-        r"all weights together come to (\S+) % (more|less) than before", found.shifted
-    )
+    told = re.fullmatch(r"the sum of all weights is (\S+) % (more|less) than before", found.shifted)
     share = float(told[1]) / 100
     assert abs(shift) <= share < abs(shift) + 0.001
     assert told[2] == ("more" if shift > 0 else "less")
@@ -121,7 +119,7 @@ def test_describe_proposes_what_design_takes(given):
     assert pm.design(found, pm.PkAnonymity(20), data=table).anonymity_set >= 40
 
     (why,) = (own.why for own in found.profiles if own.name == "w")
-    assert "few people share some weights: all weights together come to " in why
+    assert "few people share some weights: the sum of all weights is " in why
 
 
 def test_describe_leaves_a_weight_alone_that_enough_people_share():

@@ -252,7 +252,7 @@ def test_a_bin_without_whole_numbers_is_drawn_as_it_is():
 
 def test_drawing_needs_words():
     """One a value."""
-    with pytest.raises(InvalidSchema, match="'c' needs a word"):
+    with pytest.raises(InvalidSchema, match="'c' needs one random word"):
         decode(key(Bins((0, 10, 20), release="draw")), np.zeros(2, np.uint8))
 
 

@@ -67,7 +67,9 @@ def test_given_roles_are_taken_as_given():
     assert roles["sex"] == ("public", "as given")
     role, why = roles["wgt2"]
     assert role == "weight"
-    assert why.startswith("as given; rounded and cut, as few people share some weights: ")
+    assert why.startswith(
+        "as given; rounded and cut at the top, as few people share some weights: "
+    )
     assert roles["wgt"][0] == "identifier"
     assert roles["age"] == ("identifier", "as given")
     assert isinstance(found.column("income").domain, Bins)
@@ -94,7 +96,7 @@ def test_the_toml_can_be_read_and_says_what_to_check():
     text = found.to_toml()
     assert Schema.from_toml(text) == found.schema
     assert "# read off the data: check that it lists every value that can occur" in text
-    assert "# its name speaks of an identifier" in text
+    assert "# its name suggests an identifier" in text
     assert 'missing = "category"' in text
 
 
@@ -161,7 +163,7 @@ def test_completing_fills_only_the_gaps():
 
 
 def test_completing_a_stratum_lists_its_values():
-    """A stratum needs labels, not bins, although it is released as it is."""
+    """A stratum needs labels, not bins, although it is released unchanged."""
     table = pa.table({"region": np.arange(100), "sex": ["F", "M"] * 50})
     schema = Schema((Column("region", Role.PUBLIC), Column("sex", Role.KEY)), strata=("region",))
     assert complete(schema, open_table(table)).column("region").labels == tuple(range(100))

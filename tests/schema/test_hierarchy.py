@@ -48,10 +48,10 @@ def test_the_release_has_the_categories_of_the_level(tmp_path):
 @pytest.mark.parametrize(
     ("level", "levels", "what"),
     [
-        ("country", LEVELS, "column of the level 'country'"),
-        ("town", LEVELS, "column of the level 'town'"),
-        ("state", "", "column of the level"),
-        ("state", "town,state\n1\n", "as many cells"),
+        ("country", LEVELS, "a column 'country'"),
+        ("town", LEVELS, "a column 'town'"),
+        ("state", "", "must have a column"),
+        ("state", "town,state\n1\n", "a cell for each heading"),
         ("state", "town,state\n1,A\n1,B\n", "line 3: value '1' is already in line 2"),
     ],
 )

@@ -72,7 +72,7 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("x", ROWS - 20_000, Role.SENSITIVE, "hardly any records share"),
         ("who", NAMES, Role.IDENTIFIER, "its own"),
         ("remarks", WORDS, Role.IDENTIFIER, "too many to randomise"),
-        ("occupation", [f"o{i}" for i in np.arange(10_000) % 300], Role.KEY, "consider fewer"),
+        ("occupation", [f"o{i}" for i in np.arange(10_000) % 300], Role.KEY, "consider merging"),
         ("constant", [1] * 50, Role.PUBLIC, "single value"),
         ("empty", pa.nulls(50), Role.PUBLIC, "no values"),
         ("email", FEW, Role.KEY, "few values"),

@@ -66,7 +66,7 @@ def test_rounded_weights_keep_the_anonymity_set_together(form, method, tmp_path)
         writer = pa.csv.write_csv if form == "csv" else pa.parquet.write_table
         writer(raw, table)
     asked = pm.KAnonymity(k=5) if method == "resample" else pm.PkAnonymity(k=5)
-    how = pm.Resample(allow_verbatim=True) if method == "resample" else method
+    how = pm.Resample(allow_unchanged=True) if method == "resample" else method
     with pytest.raises(Infeasible, match=r"round the weight 'w'"):
         pm.design(RAW, asked, data=table, method=how)
     plan = pm.design(STEPS, asked, data=table, method=how)

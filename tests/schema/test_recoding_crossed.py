@@ -149,8 +149,8 @@ def test_every_method_releases_recoded_values_and_says_so(kind, name, tmp_path):
         for c in schema.keys
     )
     method = method_of(name, completed)
-    if "allow_verbatim" in getattr(method, "__dataclass_fields__", {}):
-        method = type(method)(allow_verbatim=True)
+    if "allow_unchanged" in getattr(method, "__dataclass_fields__", {}):
+        method = type(method)(allow_unchanged=True)
     plan = pm.design(completed, *asked, data=people, method=method)
     release = pm.protect(people, plan, to=tmp_path / "release", seed=1)
     table = release.opened.to_arrow().to_pydict()

@@ -52,7 +52,7 @@ def test_of_very_many_codes_and_their_groups_the_groups_are_the_key():
         "sex": rng.integers(1, 3, n),
     }
     found = pm.describe(pa.table(table))
-    why = "240 codes are too many for tables: dropped, as 'occupation_group' has their groups"
+    why = "240 codes are too many for tables: dropped, since 'occupation_group' has their groups"
     assert role(found, "occupation") == ("identifier", why)
     assert [role(found, own)[0] for own in ("occupation_group", "region")] == ["key"] * 2
     assert role(found, "money")[0] == "identifier"
@@ -115,7 +115,7 @@ def test_eight_keys_are_proposed_and_the_others_told_why_not():
     assert len(keys) == 8
     assert {"sex", "age"} <= set(keys)
     others = [profile for profile in found.profiles if profile.name not in keys]
-    assert all("strangers hardly know it" in profile.why for profile in others)
+    assert all("outsiders hardly know it" in profile.why for profile in others)
     assert len(pm.describe(table, keys=list(table.column_names)).keys) == 12
 
 
@@ -165,7 +165,7 @@ def test_weights_are_known_by_how_they_behave():
     for weights in (drawn.round(5), drawn / drawn.mean(), np.ceil(drawn)):
         found = pm.describe(pa.table({**others, "v9": weights}))
         assert role(found, "v9")[0] == "weight", weights[:3]
-        assert "as weights are" in role(found, "v9")[1]
+        assert "like weights" in role(found, "v9")[1]
     both = pm.describe(pa.table({**others, "v8": drawn.round(5), "v9": (2 * drawn).round(5)}))
     assert [role(both, name)[0] for name in ("v8", "v9")] == ["weight", "identifier"]
 
@@ -234,7 +234,7 @@ def test_what_all_see_stays_and_what_tells_it_goes():
     )
     own, why = role(found, "V7")
     assert own == "identifier"
-    assert "knows the key 'SEX'" in why
+    assert "discloses the key 'SEX'" in why
 
 
 def test_of_two_keys_that_are_one_in_other_words_what_all_see_stays():
@@ -282,7 +282,7 @@ def test_amounts_that_nobody_shares_are_near_keys():
     )
     assert (
         "round = 1000",
-        "nearly every record has a value of its own, and is found by who knows it",
+        "nearly every value is unique, and identifies its person",
     ) in given.profiles[0].proposals
 
 

@@ -91,7 +91,7 @@ def test_a_million_categories_in_one_key_are_refused():
 
 
 def test_a_schema_sorts_its_columns_by_what_happens_to_them():
-    """Identifiers are dropped, keys randomised, the rest released as it is."""
+    """Identifiers are dropped, keys randomised, the rest released unchanged."""
     schema = Schema(
         (Column("id", Role.IDENTIFIER), SEX, Column("income", Role.SENSITIVE),
          Column("w", Role.WEIGHT), Column("region", Role.KEY, randomise=False))

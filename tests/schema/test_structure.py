@@ -127,7 +127,7 @@ def test_units_and_strata_of_the_sample_are_named(name, label):
         opened = open_table(pa.table({name: values, "sex": SEX}))
         found = describe(replace(opened, labels=Labels(variables={name: label})))
         assert found.column(name).role is pm.Role.IDENTIFIER
-        assert "the sample's design" in found.profiles[0].why
+        assert "the sample design" in found.profiles[0].why
 
 
 def test_dates_that_are_written_as_numbers_become_years():

@@ -20,17 +20,17 @@ def seen(values):
 @pytest.mark.parametrize(
     ("values", "found"),
     [
-        (["a", "?", "?"], [Suspect("?", 2, "as missing values are often spelled")]),
-        (["a", " NA "], [Suspect(" NA ", 1, "as missing values are often spelled")]),
+        (["a", "?", "?"], [Suspect("?", 2, "a usual spelling of missing values")]),
+        (["a", " NA "], [Suspect(" NA ", 1, "a usual spelling of missing values")]),
         (["a", "b"], []),
         ([1, 2, 3, -8, -8, -9], [Suspect(-8, 2, "the only numbers below zero"),
                                  Suspect(-9, 1, "the only numbers below zero")]),
-        ([*range(13), 99, 99], [Suspect(99, 2, "stands apart, above 12")]),
-        ([1, 2, 3, 9], [Suspect(9, 1, "stands apart, above 3")]),
+        ([*range(13), 99, 99], [Suspect(99, 2, "is far from the others, above 12")]),
+        ([1, 2, 3, 9], [Suspect(9, 1, "is far from the others, above 3")]),
         ([*range(100)], []),
         ([-3, -2, 0, 4], []),
         ([7, 8, 9], []),
-        ([1.5, 2.5, 999.0], [Suspect(999.0, 1, "stands apart, above 2.5")]),
+        ([1.5, 2.5, 999.0], [Suspect(999.0, 1, "is far from the others, above 2.5")]),
     ],
 )  # fmt: skip
 def test_codes_that_look_missing_have_counts_and_reasons(values, found):

@@ -121,6 +121,6 @@ def test_a_wide_table_is_described_by_what_stays(tmp_path):
     read = pm.Schema.from_toml(text)
     assert read.drops_rest
     assert [c.name for c in read.columns] == [c.name for c in found.released]
-    assert "# v59 is dropped: strangers hardly know it; dropped: with it" in text
+    assert "# v59 is dropped: outsiders hardly know it; dropped: with it" in text
     found.save(tmp_path / "s.toml")
     pm.design(read, pm.PkAnonymity(k=2), data=pa.table(columns))

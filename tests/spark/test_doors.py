@@ -93,6 +93,6 @@ def test_audit_compare_and_report_take_data_frames(frame, truth, plan, tmp_path)
     assert audits[0] == audits[1]
     assert len(pm.report(release, original=frame).html) > 1000
     compared = pm.compare(frame, SCHEMA, k=[20])
-    assert [outcome.promises for outcome in compared.outcomes] == [
-        outcome.promises for outcome in pm.compare(truth, SCHEMA, k=[20]).outcomes
+    assert [outcome.attained for outcome in compared.outcomes] == [
+        outcome.attained for outcome in pm.compare(truth, SCHEMA, k=[20]).outcomes
     ]

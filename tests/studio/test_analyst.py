@@ -188,7 +188,7 @@ def test_a_mean_that_can_be_anything_is_not_shown_as_a_number():
     told = SimpleNamespace(names=("sex",))
     cell = {"sex": "F", "estimate": -17_166.0, "se": 9.0, "low": -math.inf, "high": math.inf}
     found = _cell(cell, told, "mean")
-    assert (found["text"], found["interval"]) == ("cannot be told", "no bound")
+    assert (found["text"], found["interval"]) == ("unknown", "no bound")
     assert found["unreliable"]
     assert found["figures"] == [None, 9.0, None, None]
     assert _cell(cell | {"low": 2.0}, told, "mean")["interval"] == "2 to no bound"

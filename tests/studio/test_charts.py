@@ -31,7 +31,7 @@ def test_methods_have_names_axes_the_chance_and_words() -> None:
     shown = texts(svg)
     for at in range(len(PLACES)):
         assert f"m{at} k = 20" in shown
-    assert "loss: a typical table is off by so much" in shown
+    assert "loss: error of a typical table" in shown
     assert "risk: links or copies that succeed" in shown
     assert "one in 20" in shown
     assert "m3 k = 20: loss 10 %, risk 0.16 %, best so far" in svg

@@ -258,13 +258,13 @@ def test_another_machine_is_let_in_only_by_who_understands(tmp_path: Path) -> No
     Listening("localhost")
     Listening("office.example", understood=True, **files)
     for host in ("0.0.0.0", "::", "[::]"):  # noqa: S104
-        with pytest.raises(InputError, match="State the name"):
+        with pytest.raises(InputError, match="Give the name"):
             Listening(host, understood=True, **files)
     for given in ({}, {"understood": True}, files):
         with pytest.raises(InputError, match="--i-understand"):
             Listening("0.0.0.0", **given)  # type: ignore[arg-type]  # noqa: S104
     for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104
-        with pytest.raises(InputError, match="belong together"):
+        with pytest.raises(InputError, match="need each other"):
             Listening(host, understood=True, key=tmp_path / "k")
 
 

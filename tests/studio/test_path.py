@@ -67,7 +67,7 @@ def test_a_full_disk_is_told_on_the_page(visitor: Visitor) -> None:
     """It is no fault of the studio, and what was done before stands."""
     with no_room():
         text = words(visitor.post("/open", {"file": "people.csv"}).text)
-    assert "File too large. What was asked for is not kept." in text
+    assert "File too large. Your last change was not saved." in text
     assert "unforeseen" not in text
     visitor.post("/open", {"file": "people.csv"})
     assert visitor.session.now.file == "people.csv"
@@ -221,7 +221,7 @@ def test_the_column_of_households_is_told_apart(opened: Visitor) -> None:
 def test_another_table_begins_anew_and_can_be_taken_back(opened: Visitor) -> None:
     """What was decided about the one before comes back by undo, and the page says so."""
     decided = opened.session.now.schema
-    assert "Undo brings back" in opened.post("/open", {"file": "other.csv"}).text
+    assert "Undo restores" in opened.post("/open", {"file": "other.csv"}).text
     assert not opened.session.now.schema
     opened.post("/undo", {"here": "/"})
     assert opened.session.now.schema == decided
@@ -371,7 +371,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(crowd: Visitor) -> Non
     for found in (
         "retention",
         "attribute-sampling",
-        "loss: a typical table is off by so much",
+        "loss: error of a typical table",
         "risk: links or copies that succeed",
         "one in 5",
         "truth",
@@ -622,7 +622,7 @@ def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visito
     assert "Released unchanged" in shown
     assert "income sensitive 0 nothing" in shown
     refused = opened.post("/protect", {"release": "out"})
-    assert "Acknowledge first" in refused.text
+    assert "First acknowledge" in refused.text
     assert not (opened.session.folder / "out").exists()
     opened.post("/protect", {"release": "out", "acknowledged": "yes", "copy": "csv"})
     text = words(opened.part("/protect/made"))
@@ -655,7 +655,7 @@ def test_another_list_of_what_is_released_as_it_is_must_be_acknowledged_anew(
     opened.post("/protect", {"release": "changed", "acknowledged": "yes"})
     opened.part("/protect/made")
     opened.post("/columns/3", {"role": "sensitive", "top": "1500"})
-    assert "Nothing has been begun" in opened.get("/protect/made", **{"hx-request": "true"}).text
+    assert "Nothing was started" in opened.get("/protect/made", **{"hx-request": "true"}).text
 
 
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -794,7 +794,7 @@ def test_every_page_saves_schema_and_plan_for_the_command_line(
     assert answer.url.path == "/choose"
     assert "schema.toml and plan.toml are written" in answer.text
     told = words(opened.post("/code", {"here": "/choose"}).text)
-    assert "schema.toml and plan.toml stand there already" in told
+    assert "schema.toml and plan.toml already exist" in told
     plan = api.PlanFile.load(folder / "plan.toml")
     assert plan.asked == ("sex*age", "income by region")
     assert (plan.method, plan.target) == ("retention", {"k": 4.0})
@@ -997,7 +997,7 @@ def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Pa
     assert not any(own.function is tasks.beforehand for own in jobs._jobs.values())  # when opened
     while "..." in (told := words(visitor.get("/protect/foretold").text)):
         time.sleep(0.05)
-    assert "On these data, for you alone" in told
+    assert "On these data (not for publication)" in told
 
 
 def test_a_promise_from_outside_has_its_slider(

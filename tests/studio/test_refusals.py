@@ -110,7 +110,7 @@ def test_a_refusal_leads_to_the_column_that_it_names(visitor: Visitor, folder: P
     told = visitor.part("/protect/plan")
     assert '<a href="/columns/1">Open the column wgt</a>' in told
     assert "Try again" not in told
-    assert "All weights together come to" in words(told)
+    assert "The sum of all weights" in words(told)
     form = dict(re.findall(r'name="(\w+)" value="([^"]*)"', told))
     visitor.post("/columns/1/coarser", form | {"here": "/protect"})
     recoding = Schema.from_toml(visitor.session.now.schema).columns[1].recoding
@@ -145,7 +145,7 @@ def test_files_of_a_colleague_are_written_all_or_none(opened: Visitor) -> None:
     (folder / "plan.toml").write_text("learn")
     opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
     told = words(opened.post("/code").text)
-    assert "plan.toml stands there already, and nothing was written" in told
+    assert "plan.toml already exists, and nothing was written" in told
     assert not {"schema.toml", "protect.sh", "protect.py"} & {own.name for own in folder.iterdir()}
     assert (folder / "plan.toml").read_text() == "learn"
     (folder / "plan.toml").unlink()
@@ -165,7 +165,7 @@ def test_a_report_replaces_nothing_unless_told(opened: Visitor) -> None:
     signed.write_text("signed")
     signed.chmod(0o644)
     told = words(opened.post("/report", {"edition": "owner"}).text)
-    assert "told-report-owner.pdf stands there already, and nothing was written" in told
+    assert "told-report-owner.pdf already exists, and nothing was written" in told
     assert signed.read_text() == "signed"
     assert not signed.with_suffix(".html").exists()
     opened.post("/report", {"edition": "owner", "force": "1"})
@@ -174,7 +174,7 @@ def test_a_report_replaces_nothing_unless_told(opened: Visitor) -> None:
         assert place.stat().st_mode & 0o777 == 0o600
     before = signed.read_bytes()
     told = words(opened.post("/report", {"edition": "owner"}).text)
-    assert "told-report-owner.html and told-report-owner.pdf stand there already" in told
+    assert "told-report-owner.html and told-report-owner.pdf already exist" in told
     assert signed.read_bytes() == before
 
 

@@ -39,7 +39,7 @@ def test_another_table_does_not_fit():
     """Other people with other incomes, and fewer of them."""
     release = api.protect(people(), plan(), seed=1)
 
-    assert "income as it is" in failures(release, people(seed=8))
+    assert "income unchanged" in failures(release, people(seed=8))
     assert failures(release, people().slice(1)) == ["original records"]
     assert failures(release, people().drop(["income"])) == ["original columns"]
 
@@ -124,9 +124,9 @@ def test_the_order_of_reports_is_looked_at():
     table = pa.Table.from_batches([in_place]).select(release.table.column_names)
 
     found = failures(Release(release.certificate, open_table(table)), truth)
-    assert "order" in found
+    assert "shuffle" in found
     backward = table.take(np.arange(table.num_rows)[::-1])
-    assert "order" in failures(Release(release.certificate, open_table(backward)), truth)
+    assert "shuffle" in failures(Release(release.certificate, open_table(backward)), truth)
 
 
 def test_a_value_that_rules_leave_no_room_for_is_no_fault_of_a_certificate(tmp_path):
@@ -177,9 +177,11 @@ def test_each_test_of_transitions_and_reports_fails_by_itself():
 
 def test_a_column_whose_name_looks_like_a_check_hides_no_assertion():
     """What nobody has decided stays asserted, whatever columns are called."""
-    asserted = (Check.asserted("order", ""), Check.asserted("draws", ""))
-    named = Check.decided("order: x as it is", True, "the same values")
-    drawn = dataclasses.replace(Check.decided("draws: a left as it was", True, ""), decides="draws")
+    asserted = (Check.asserted("shuffle", ""), Check.asserted("randomisation", ""))
+    named = Check.decided("shuffle: x unchanged", True, "the same values")
+    drawn = dataclasses.replace(
+        Check.decided("randomisation: a left unchanged", True, ""), decides="randomisation"
+    )
 
     assert Verdict(asserted).with_checks([named]).checks == (*asserted, named)
     assert Verdict(asserted).with_checks([drawn]).checks == (asserted[0], drawn)

@@ -217,7 +217,7 @@ def errors_that_are_texts(form: dict[str, Any]) -> None:
 
 def no_unchanged_records(form: dict[str, Any]) -> None:
     """Null in place of the shares of records that are released unchanged."""
-    form["statistics"]["verbatim"] = None
+    form["statistics"]["unchanged_records"] = None
 
 
 @pytest.mark.parametrize(

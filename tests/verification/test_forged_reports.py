@@ -173,7 +173,7 @@ def test_sets_that_are_asked_for_too_often_are_found(sound, tmp_path):
     forged = pm.load(sound).certificate.with_data(fingerprint(place, "parquet"))
     (folder / "certificate.json").write_bytes(forged.to_bytes())
     failed = {check.name for check in pm.verify(folder).of_state("failed")}
-    assert "sets asked for" in failed
+    assert "attribute sets" in failed
 
 
 @pytest.mark.parametrize("told", [{"reported": "all columns, of everybody"}, {}, {"d": "a column"}])

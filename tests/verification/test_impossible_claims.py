@@ -114,7 +114,7 @@ def test_what_a_kind_of_release_never_offers_cannot_be_promised(releases):
         certificate = replace(releases[name].certificate, claims=(Claim(k, asked),))
         (found,) = (own for own in consistency_checks(certificate) if own.name == k.name)
         assert not found.ok
-        assert "cannot be promised" in found.detail
+        assert "cannot be guaranteed" in found.detail
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_who_looks_at_keys_looks_at_keys_that_are_there(releases, claimed):
 
 
 def test_nobody_who_is_seen_as_he_is_hides_among_all(tmp_path):
-    """A column that is released as it is shows how many share a value: anyone can count them."""
+    """A column that is released unchanged shows how many share a value: anyone can count them."""
     table = people().append_column("region", pa.array(["n"] * 490 + ["m"] * 10))
     schema = pm.Schema((*SCHEMA.columns, pm.Column("region", pm.Role.PUBLIC)))
     for number, asked in enumerate((pm.SpontaneousRecognition(0.1, 1), pm.CorrectMatch(0.1))):
@@ -172,7 +172,7 @@ def test_a_method_that_takes_no_rules_has_none_in_its_certificate(releases, name
     """Not even one that the released records happen to keep."""
     rule = Impossible.of({"a": ["z"], "b": ["q"]})
     schema = replace(releases[name].certificate.schema, impossible=(rule,))
-    assert {"method", "figures and words"} & failed(releases[name], schema=schema)
+    assert {"method", "statistics"} & failed(releases[name], schema=schema)
 
 
 def test_fixed_matrices_come_with_no_figure_of_the_truth(releases):
@@ -212,15 +212,18 @@ def test_a_method_that_nobody_knows_fails(releases, name):
 def test_words_and_figures_are_those_of_the_method(releases, name):
     """The expected error follows from the matrices, and no other method's figures are there."""
     told = releases[name].certificate.statistics
-    wrong = "figures and words"
-    for words in ("All is fine.", "A table of a is off by about 0.0001 % of the records."):
+    wrong = "statistics"
+    for words in (
+        "All is fine.",
+        "The expected error of a table of a is about 0.0001 % of the records.",
+    ):
         assert failed(releases[name], expected_error=words) == {wrong}
     assert wrong in failed(releases[name], statistics={**told, "meaning": "k = 1,000,000"})
     assert wrong in failed(releases[name], options={"note": "promises everything"})
     if name in ("retention", "attribute-sampling"):
         assert failed(releases[name], expected_error=None) == {wrong}
         zero = {"records_at_most": 0.0, "unique_records_at_most": 0.0}
-        assert wrong in failed(releases[name], statistics={"verbatim": zero})
+        assert wrong in failed(releases[name], statistics={"unchanged_records": zero})
         assert wrong in failed(releases[name], statistics={"standard_errors": {"a": [0.0] * 3}})
 
 
@@ -264,12 +267,12 @@ def _changed(form):
 
 
 FREE = {
-    "allow_verbatim": (True, False),  # allowed and not needed
+    "allow_unchanged": (True, False),  # allowed and not needed
     "max_size": (12345, None),  # an option that the method takes, whatever it is worth
     "response_weight": (0.123, 12345),
     "distinct": (12345,),
     "closeness": (0.123,),
-    "verbatim": (None,),  # a cluster counts no copies, which the verdict says
+    "unchanged_records": (None,),  # a cluster counts no copies, which the verdict says
 }
 """Values of options that the method takes; they are told to be the owner's word."""
 
@@ -287,17 +290,17 @@ def test_every_figure_and_option_follows_or_is_the_owners_word(releases, name):
                 assert moved not in form or form[moved] is not None or moved == "max_size"
                 assert repr(form.get(moved)) in map(repr, FREE[moved]), (part, form)
                 stated = {check.name for check in checks if check.state == "asserted"}
-                assert stated & {"how groups were formed", "records word for word"}
+                assert stated & {"how groups were formed", "unchanged records"}
 
 
 @pytest.mark.parametrize(
     ("changes", "check"),
     [
-        ({"distinct": 10**18}, "figures and words"),
-        ({"distinct": RECORDS + 1}, "figures and words"),
+        ({"distinct": 10**18}, "statistics"),
+        ({"distinct": RECORDS + 1}, "statistics"),
         ({"distinct": 6}, "values of s"),  # there are five
-        ({"distinct": 4, "max_size": 3}, "figures and words"),
-        ({"max_size": 3}, "figures and words"),
+        ({"distinct": 4, "max_size": 3}, "statistics"),
+        ({"max_size": 3}, "statistics"),
         ({"distinct": 5}, None),
         ({"max_size": 5}, None),
     ],
@@ -324,7 +327,7 @@ def test_groups_hold_nothing_of_columns_that_are_not_there(option):
 def test_a_zero_below_zero_is_no_number(releases, name, field):
     """It equals zero, and no owner writes it."""
     figures = dict(releases[name].certificate.statistics)
-    figures["verbatim"] = dict(figures["verbatim"]) | {field: -0.0}
+    figures["unchanged_records"] = dict(figures["unchanged_records"]) | {field: -0.0}
     assert failed(releases[name], statistics=figures)
 
 
@@ -411,16 +414,16 @@ def test_what_no_folder_shows_is_the_owners_word(releases, name):
     """That records were drawn and shuffled at all; beside the original both are looked at."""
     release = releases[name]
     stated = {check.name for check in verify_folder(release.folder).of_state("asserted")}
-    assert "order" in stated
+    assert "shuffle" in stated
     certificate = release.certificate
     drawn = certificate.mechanism is not None or certificate.nature.withholds_matrices
-    assert ("draws" in stated) == drawn
+    assert ("randomisation" in stated) == drawn
 
     details = {check.name: check.detail for check in pm.verify(release.folder).checks}
     found = pm.verify(release.folder, original=people()).checks
-    assert [check.detail for check in found if check.name == "order"] != [details["order"]]
+    assert [check.detail for check in found if check.name == "shuffle"] != [details["shuffle"]]
     alone = name == "invariant"  # whose matrices nobody can make again, unless they were kept
-    assert ("draws" in {check.name for check in found}) == alone
+    assert ("randomisation" in {check.name for check in found}) == alone
 
 
 @pytest.mark.parametrize("name", HOW)

@@ -96,7 +96,7 @@ def test_records_that_were_not_drawn_are_found_though_all_margins_are_even(kept)
     order = np.random.default_rng(8).permutation(RECORDS)
     found = failures(release.certificate, truth.take(order), truth)
 
-    assert any(name.startswith(("transitions", "draws")) for name in found)
+    assert any(name.startswith(("transitions", "randomisation")) for name in found)
 
 
 @pytest.mark.parametrize("kept", KEPT)
@@ -113,7 +113,7 @@ def test_records_that_were_not_shuffled_are_found(kept, order):
     if order == "from the end":
         released = released.take(np.arange(RECORDS)[::-1])
 
-    assert failures(certificate, released, truth) == ["order"]
+    assert failures(certificate, released, truth) == ["shuffle"]
 
 
 @pytest.mark.parametrize("by", ["town", "a", "income"])
@@ -123,7 +123,7 @@ def test_a_sorted_release_is_found(by):
     release = release_of(("income", "town"))
     truth = truth.sort_by(by) if by == "income" else truth
 
-    assert "order" in failures(release.certificate, release.table.sort_by(by), truth)
+    assert "shuffle" in failures(release.certificate, release.table.sort_by(by), truth)
 
 
 def test_a_part_of_the_records_in_place_is_found():
@@ -136,7 +136,7 @@ def test_a_part_of_the_records_in_place_is_found():
     rows = np.array([place[value] for value in truth["income"].to_pylist()])
     rows[~fixed] = random.permutation(rows[~fixed])
 
-    assert failures(release.certificate, release.table.take(rows), truth) == ["order"]
+    assert failures(release.certificate, release.table.take(rows), truth) == ["shuffle"]
 
 
 def test_too_many_unchanged_values_are_found():
@@ -150,7 +150,7 @@ def test_too_many_unchanged_values_are_found():
     released = pa.Table.from_pandas(table[release.table.column_names], preserve_index=False)
 
     found = failures(release.certificate, released, truth)
-    assert "draws: a, b, c left as they were" in found
+    assert "randomisation: a, b, c left unchanged" in found
 
 
 def test_stakes_on_an_order_have_mean_one_over_all_orders():
@@ -252,7 +252,7 @@ def test_records_that_were_only_moved_alike_are_found(kept, move):
     truth = even(kept=kept)
     certificate = release_of(kept).certificate
     moved = truth.take(pa.array(MOVES[move](np.arange(RECORDS))))
-    assert "order" in failures(certificate, moved, truth)
+    assert "shuffle" in failures(certificate, moved, truth)
 
 
 def test_shuffles_of_sorted_and_rare_values_pass():
@@ -283,7 +283,7 @@ def test_true_records_beside_kept_columns_are_found():
     truth, random = clustered(), np.random.default_rng(6)
     release = protected(truth)
     order = pa.array(random.permutation(RECORDS))
-    own = "draws: a, b, c left as they were"
+    own = "randomisation: a, b, c left unchanged"
     assert not failures(release.certificate, release.table, truth)
     assert own in failures(release.certificate, truth.take(order), truth)
     half = RECORDS // 2
@@ -303,7 +303,7 @@ def test_what_has_no_power_is_not_proven():
     )
     checks = against_truth(release.certificate, open_table(release.table), open_table(truth))
     states = {check.name: check.state for check in checks}
-    assert states["transitions of a"] == states["draws: a left as it was"] == "asserted"
+    assert states["transitions of a"] == states["randomisation: a left unchanged"] == "asserted"
 
 
 def test_stakes_on_values_have_mean_one_over_all_releases():
@@ -370,7 +370,9 @@ def test_whole_records_left_as_they_were_are_found_where_cells_are_too_many():
     forged = pa.Table.from_pandas(shown, preserve_index=False)
 
     assert failures(release.certificate, release.table, truth) == []
-    assert "draws: whole records left as they were" in failures(release.certificate, forged, truth)
+    assert "randomisation: whole records left unchanged" in failures(
+        release.certificate, forged, truth
+    )
 
 
 def test_each_stratum_is_looked_at_with_its_own_matrix():
@@ -396,7 +398,7 @@ def test_each_stratum_is_looked_at_with_its_own_matrix():
 
     assert failures(certificate, sound.take(order), truth) == []
     left = sound.set_column(0, "a", pa.array(spared))
-    assert "draws: a left as it was" in failures(certificate, left.take(order), truth)
+    assert "randomisation: a left unchanged" in failures(certificate, left.take(order), truth)
     assert failures(other, sound.take(order), truth)
 
 
@@ -427,15 +429,19 @@ def test_reports_that_were_not_drawn_are_found(monkeypatch):
                               release.table.slice(0, RECORDS // 2)])  # fmt: skip
 
     assert failures(release.certificate, release.table, truth) == []
-    assert any(name.startswith("draws") for name in failures(release.certificate, mixed, truth))
+    assert any(
+        name.startswith("randomisation") for name in failures(release.certificate, mixed, truth)
+    )
     largest = max(len(one.matrix.labels) for one in plan.mechanism.sets)
     monkeypatch.setattr("pramana.verification.randomisation_test.MOST_OF_A_SET", largest - 1)
-    assert any(name.startswith("draws") for name in failures(release.certificate, mixed, truth))
+    assert any(
+        name.startswith("randomisation") for name in failures(release.certificate, mixed, truth)
+    )
     monkeypatch.setattr("pramana.verification.randomisation_test.MOST_OF_A_SET", 1)
     found = against_truth(release.certificate, open_table(release.table), open_table(truth))
-    (left,) = [own for own in found if own.name.startswith("draws")]
+    (left,) = [own for own in found if own.name.startswith("randomisation")]
     assert left.state == "asserted"
-    assert "cannot tell here: more than 1 cells" in left.detail
+    assert "undecided: more than 1 cells" in left.detail
 
 
 ALIKE = pm.Categories(("u", "v", "w", "x"))
@@ -499,7 +505,7 @@ def test_a_stated_reach_is_kept_by_every_kind(kind, epsilon):
 def _order(certificate, released, truth):
     """What is said of the order."""
     checks = against_truth(certificate, open_table(released), open_table(truth))
-    return next(check for check in checks if check.name == "order")
+    return next(check for check in checks if check.name == "shuffle")
 
 
 def test_the_one_record_that_changed_is_no_fault():
@@ -529,7 +535,7 @@ def test_distances_of_many_records_are_as_they_were():
 
 
 def _uneven() -> tuple[pa.Table, pm.Schema]:
-    """People of whom some have rare values, told apart by a column that is released as it is."""
+    """People of whom some have rare values, told apart by a column that is released unchanged."""
     random = np.random.default_rng(8)
     shares = {"a": [0.9, 0.1], "b": [0.8, 0.15, 0.05], "c": [0.7, 0.2, 0.07, 0.03]}
     keys = {n: random.choice(DOMAINS[n], RECORDS, p=own) for n, own in shares.items()}
@@ -554,15 +560,15 @@ def test_records_that_no_withheld_matrix_moved_are_found(method, tmp_path, monke
     api.protect(truth, plan, to=sound, seed=2, steward_folder=kept)
     monkeypatch.setattr(randomiser, "randomise", lambda _, codes, **__: codes)
     api.protect(truth, plan, to=forged, seed=2)
-    assert {c.name for c in api.verify(sound).of_state("asserted")} >= {"draws", "order"}
+    assert {c.name for c in api.verify(sound).of_state("asserted")} >= {"randomisation", "shuffle"}
     for mechanism in (None, kept):
         good, bad = (api.verify(f, original=truth, mechanism=mechanism) for f in (sound, forged))
         assert good.valid, good.of_state("failed")
         found = {check.name for check in bad.of_state("failed")}
         told = {check.name for check in bad.of_state("asserted")}
         if mechanism is not None or method == "inverse-frequency":
-            assert "draws: a, b, c left as they were" in found
+            assert "randomisation: a, b, c left unchanged" in found
         else:
-            assert "draws" in told
+            assert "randomisation" in told
     with pytest.raises(pm.InputError, match="--original"):
         api.verify(sound, mechanism=kept)

@@ -80,7 +80,7 @@ def test_a_set_names_different_columns_and_no_two_sets_read_alike() -> None:
     half = 2**63
     sets = AttributeSet(("a*b", "c"), half, cells), AttributeSet(("a", "b*c"), half, cells)
     assert [own.name for own in AttributeSampler(sets=sets).sets] == ['"a*b"*c', 'a*"b*c"']
-    with pytest.raises(InvalidMatrix, match="listed once, and no two may read alike"):
+    with pytest.raises(InvalidMatrix, match="listed once, and no two may have the same text"):
         AttributeSampler(sets=(AttributeSet(("a", "b"), half, cells),) * 2)
 
 
@@ -90,8 +90,8 @@ def test_a_set_names_different_columns_and_no_two_sets_read_alike() -> None:
         ("silent", "a", "x", "domain of a"),
         ("told", "a", None, "domain of a"),
         ("told", "a", "elsewhere", "domain of a"),
-        ("told", "reported", "b*a", "sets asked for"),
-        ("told", "reported", None, "sets asked for"),
+        ("told", "reported", "b*a", "attribute sets"),
+        ("told", "reported", None, "attribute sets"),
     ],
 )
 def test_reports_that_do_not_fit_their_sets_are_seen(

@@ -45,4 +45,6 @@ def test_a_stranger_sees_the_check(tmp_path):
     verdict = pm.verify(tmp_path / "release")
 
     assert verdict.valid
-    assert [check.ok for check in verdict.checks if check.name == "sets beside income"] == [True]
+    assert [check.ok for check in verdict.checks if check.name == "attribute sets and income"] == [
+        True
+    ]

@@ -196,7 +196,7 @@ def mean_table(
     Args:
         released: The released two-way table.
         channels: Its mechanism.
-        margins: Those of the original.
+        margins: The margins of the original.
         noise: The share of chance in where a record is released.
     """
     total = float(released.sum())

@@ -1,8 +1,8 @@
 """Answers from attribute sampling: a table comes from every report that holds its columns.
 
-A table that no report holds comes from the model of the whole table (latent classes), without an
-error: the reports do not show what the model smooths away. Synthetic records are drawn from the
-same model, given the columns released unchanged.
+A table that no attribute set contains comes from the model of the whole table (latent classes),
+without an error: the reports do not show what the model smooths away. Synthetic records are drawn
+from the same model, given the columns released unchanged.
 """
 
 from __future__ import annotations
@@ -197,14 +197,13 @@ def independence_of(records: ReleasedRecords, pair: tuple[str, str]) -> Independ
     held = reporting_of(records).containing(pair)
     if not held or not (sums := ReportSums.of(records, Question(pair, weighted=False))).reports:
         raise NotCovered(
-            f"No report holds {' and '.join(pair)} together: their dependence is unknown."
+            f"No attribute set contains {' and '.join(pair)}: their dependence is unknown."
         )
     uneven = np.ptp(sums.bases, axis=2) > 0
     if uneven.any() and (sums.bases.min(axis=2) > 0).any():
         raise NotCovered(
-            f"Reports that hold {' and '.join(pair)} hold further columns, of which some "
-            "combinations cannot exist: there is no test for that case. Look at the intervals of "
-            "crosstab instead."
+            f"Attribute sets with {' and '.join(pair)} have further columns, and some combinations "
+            "are impossible: there is no test for that case. Use the intervals of crosstab instead."
         )
     if uneven.any():
         raise NotCovered(
@@ -225,7 +224,7 @@ def independence_of(records: ReleasedRecords, pair: tuple[str, str]) -> Independ
         degrees,
         chi_square_tail(statistic, degrees),
         "likelihood-ratio",
-        "the reports that hold both columns were fitted with and without independence; rare values "
+        "records that report both columns were fitted with and without independence; rare values "
         "make the test conservative.",
     )
 
@@ -252,7 +251,7 @@ class AttributeSamplingReading(BesideUnchanged):
         if changed and REPORTED in question.names:
             raise NotCovered(
                 f"{CHANCE}: no table of the original data has it with {' and '.join(changed)}. "
-                "Leave it out; every answer comes from all the reports that hold its columns."
+                "Leave it out; every answer uses all records that report its columns."
             )
         return changed
 
@@ -266,15 +265,15 @@ class AttributeSamplingReading(BesideUnchanged):
             return self.unchanged.counts(question, method=method, share=share)
         if method == "clipped":
             raise NotCovered(
-                "Method clipped is for whole records. Tables of reports are unbiased or shrunk, or "
-                "come from the model where no report holds them: leave the method out."
+                "Method clipped is for whole records. Here tables are unbiased or shrunk, or "
+                "come from the model where no record reports them: leave the method out."
             )
         held = self.mechanism.containing(changed)
         sums = ReportSums.of(self.records, question) if held else None
         if sums is None or not sums.reports:  # by design, or among few records by chance
             if method != "auto":
                 raise NotCovered(
-                    f"No report holds {' and '.join(changed)} together, so that there is nothing "
+                    f"No attribute set contains {' and '.join(changed)}, so that there is nothing "
                     "to undo. Leave the method out: the table then comes from a model, and says so."
                 )
             return self._modelled(question, changed, share=share)
@@ -320,7 +319,7 @@ class AttributeSamplingReading(BesideUnchanged):
     def _shrunken(self, sums: ReportSums, counts: ReportedTotals, question: Question) -> FloatArray:
         """Non-negative, with no more dependence than noise and experience allow.
 
-        Two columns have margins from all reports that hold one of them. With unchanged columns or
+        Two columns have margins from all records that report one of them. With unchanged columns or
         impossible combinations the table is only made possible.
         """
         reported = [name for name in question.by if name in self.records.changed(question.by)]
@@ -342,7 +341,7 @@ class AttributeSamplingReading(BesideUnchanged):
         return self.records.once(f"margin {question!r}", made)
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
-        """Sums are undone like counts; an unbiased total over an unbiased count as ratios are."""
+        """Sums are corrected like counts; a mean is a ratio of unbiased estimates."""
         if self.records.changed([of]):
             return values_of_numbers(self, question, of, total=total)
         if not self._needs_reports(question, of):
@@ -415,7 +414,7 @@ class AttributeSamplingReading(BesideUnchanged):
         changed = self._changed(question)
         if changed and not self.mechanism.containing(changed):
             raise NotCovered(
-                f"No report holds {' and '.join(changed)} together, so there is no total by them. "
+                f"No attribute set contains {' and '.join(changed)}, so there is no total by them. "
                 "Ask for fewer columns, or release with these tables among those asked for."
             )
         return bool(changed)
@@ -429,7 +428,7 @@ class AttributeSamplingReading(BesideUnchanged):
         return stacked(reported_quantiles(self.records, question, of, shares), shares, of)
 
     def independence(self, question: Question) -> IndependenceTest:
-        """By the likelihood of all reports that hold both columns."""
+        """By the likelihood of all records that report both columns."""
         changed = self._changed(question)
         if not changed:
             return self.unchanged.independence(question)
@@ -463,8 +462,8 @@ class AttributeSamplingReading(BesideUnchanged):
         require_choice("method", method, SYNTHESIS_METHODS)
         if method == "rank":
             raise NotCovered(
-                "Reports are not whole records, which rank sorts and hands values to: leave the "
-                "method out, and records are drawn from the model of the whole table."
+                "Method rank needs whole records, and here each record reports some columns only: "
+                "leave the method out, and records are drawn from the model of the whole table."
             )
         schema = self.records.certificate.schema
         table = self.records.opened.to_arrow()
@@ -530,8 +529,10 @@ class AttributeSamplingReading(BesideUnchanged):
         )
 
     def _modelled(self, question: Question, changed: list[str], *, share: bool) -> Estimate:
-        """A table that no report holds, from the model, without an error."""
-        nobody = f"No report holds {' and '.join(changed)} together: their table comes from a model"
+        """A table that no attribute set contains, from the model, without an error."""
+        nobody = (
+            f"No attribute set contains {' and '.join(changed)}: their table comes from a model"
+        )
         if set(question.names) != set(changed) or question.where:
             raise NotCovered(
                 f"{nobody}, which does not know columns released unchanged, nor filters."
@@ -567,25 +568,25 @@ class AttributeSamplingReading(BesideUnchanged):
             question,
             what="share" if share else "count",
             method="model",
-            why=f"no report holds these columns together, so that they come from a model: "
+            why=f"no attribute set contains these columns, so that the table comes from a model: "
             f"{model.why}",
             records=certificate.records,
         )
         return made.without_interval(f"{SMOOTHED} {self._with_interval(changed)}")
 
     def _with_interval(self, changed: Sequence[str]) -> str:
-        """The smaller tables that have an interval: the largest that reports hold."""
+        """The smaller tables that have an interval: the largest that sets contain."""
         held = {tuple(n for n in changed if n in one.columns) for one in self.mechanism.sets}
         largest = [a for a in held if a and not any(set(a) < set(b) for b in held)]
         largest.sort(key=lambda names: [changed.index(name) for name in names])
         tables = [" and ".join(names) for names in largest]
         if len(tables) == 1:
-            return f"That of {tables[0]} has one."
+            return f"The table of {tables[0]} has one."
         return f"The tables of {', of '.join(tables)} have one."
 
 
 CHANCE = f"'{REPORTED}' says what a record was asked for, which chance alone decided"
 SMOOTHED = (
-    "what the model smooths away is unknown: no report holds these columns together, so that there "
-    "is no error."
+    "what the model smooths away is unknown: no attribute set contains these columns, so that "
+    "there is no error."
 )

@@ -1,9 +1,10 @@
 """Regressions from attribute sampling, where each record reports some columns only.
 
 A score is a function f(t) of the original values t of the reported columns. Few of its tables are
-needed: that of least squares is a sum of products of two terms of the formula, so that every two
-columns must be reported together somewhere, and no more. Scores of other families depend on all
-covariates at once, and on the response with each term; ordered models on all of them at once.
+needed: the function of least squares is a sum of products of two terms of the formula, so that
+every two columns must be reported together somewhere, and no more. Scores of other families depend
+on all covariates at once, and on the response with each term; ordered models on all of them at
+once.
 
 With m_j any distribution of column j, M_j the mean over m_j and D_j = 1 - M_j,
 
@@ -196,8 +197,8 @@ def cells_of_reports(
     begins = np.cumsum([0, *(len(s.base) for s in sets)])
     if begins[-1] * needs.count > MOST_NUMBERS:
         raise TooLarge(
-            f"The model has {needs.count:,} truths to tell apart in {begins[-1]:,} cells of "
-            "reports, which is more than can be served. Use fewer or coarser columns."
+            f"The model has {needs.count:,} combinations of values in {begins[-1]:,} cells of "
+            "attribute sets, which is too many. Use fewer or coarser columns."
         )
     truths = [
         tuple(
@@ -210,8 +211,8 @@ def cells_of_reports(
     errors = "robust standard errors" if squares else "robust standard errors, about the population"
     used = [s for s in sets if s.columns]
     basis = (
-        f"scores put together from the {sum(s.reports for s in used):,.0f} reports of "
-        f"{counted(len(used), 'set that holds', 'sets that hold')} columns of the model"
+        f"scores combined from the {sum(s.reports for s in used):,.0f} records that report "
+        f"columns of the model ({counted(len(used), 'attribute set')})"
     )
     rows = begins[set_of_row] + cells
     return ModelCells(table, names, truths, ((undone, rows),), basis, set_of_row, squares, errors)
@@ -275,15 +276,15 @@ def _require_held(
             needed = " and ".join(names[place] for place in sorted(whole))
             always = [names[place] for place in whole if masked[place]]
             why = (
-                f" Whoever lacks {' or '.join(always)}, or fails the filter, is left out of "
-                "every sum, so that it is needed beside all others."
+                f" Records without {' or '.join(always)}, and records that the filter excludes, "
+                "are left out of every sum, so every attribute set needs these columns."
                 if always and len(whole) > 2
                 else " Least squares needs two columns at a time, other families all covariates, "
                 "ordered models the response as well."
             )
             raise NotCovered(
-                f"This {asked.family} model needs {needed} together, and no report holds them."
-                f"{why} Leave one of them out, or have the release made with this table among "
+                f"This {asked.family} model needs {needed} together, and no attribute set contains "
+                f"them.{why} Leave one of them out, or have the release made with this table among "
                 "those asked for."
             )
 

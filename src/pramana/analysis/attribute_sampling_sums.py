@@ -119,12 +119,14 @@ def reported_totals(
         total: Sums of v.
         squares: Sums of v**2.
         base: Means of g over the set's possible cells.
-        cross: Sums of v**2 g; those of v**2 g**2 where g is 0 or 1.
-        base_square: Means of g**2; those of g where g is 0 or 1.
+        cross: Sums of v**2 g; of v**2 g**2 where g is 0 or 1.
+        base_square: Means of g**2; of g where g is 0 or 1.
     """
     p, number, weights = retention, np.maximum(reports, 1), set_weights(reports, retention)
     if not weights.any():
-        raise InvalidTable("No report holds all columns of the table. Ask for fewer of them.")
+        raise InvalidTable(
+            "No attribute set contains all columns of the table. Ask for fewer of them."
+        )
     cross, base_square = (
         second if cross is None else cross,
         (base if base_square is None else base_square),
@@ -179,10 +181,12 @@ def require_sets(certificate: Certificate) -> None:
                 f"The certificate does not fit itself ({check.name}): {check.detail}. {LOOK}"
             )
     if math.isinf(certificate.mechanism.gamma):
-        raise AlteredRelease(f"The certificate states reports of original values. {LOOK}")
+        raise AlteredRelease(
+            f"The certificate states attribute sets that are not randomised. {LOOK}"
+        )
     drawn = (one.matrix for one in certificate.mechanism.sets if one.matrix.size > 1)
     if any(float(matrix.gamma) <= 1 for matrix in drawn):
-        raise AlteredRelease(f"The certificate states reports of nothing but chance. {LOOK}")
+        raise AlteredRelease(f"The certificate states attribute sets of pure noise. {LOOK}")
 
 
 LIMIT = "the limit that a value reaches"
@@ -390,7 +394,7 @@ class ReportSums:
         return share, np.sqrt(parts.se(question) ** 2 + others) / below
 
     def possible(self, counts: ReportedTotals) -> FloatArray:
-        """A non-negative table without mere noise, 0 where no report holds a cell."""
+        """A non-negative table without mere noise, 0 where no record reports a cell."""
         reported = (self.bases > 0).any(axis=(0, 1))
         table = np.zeros_like(counts.totals)
         # One table after the other in memory, so that each is summed as if it were alone.
@@ -420,7 +424,7 @@ class ReportSums:
     ) -> Estimate:
         """Laid out by the columns asked for; a ``ratio`` of estimates is nearly unbiased only."""
         number = int((self.sums["n"].sum(axis=(1, 2)) > 0).sum())
-        sets = "set that holds" if number == 1 else "sets that hold"
+        sets = "attribute set with" if number == 1 else "attribute sets with"
         return Estimate.of(
             question.by,
             self.labels,
@@ -428,7 +432,7 @@ class ReportSums:
             question,
             what=what,
             method="unbiased",
-            why=f"{'nearly ' if ratio else ''}unbiased, from the {reports:,.0f} reports of "
+            why=f"{'nearly ' if ratio else ''}unbiased, from the {reports:,.0f} records of "
             f"{number} {sets} these columns.",
             records=float(self.everyone.sum()),
             together=together,

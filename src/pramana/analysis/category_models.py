@@ -11,7 +11,7 @@ probability
     F(u) - F(l) = F(u) (1 - F(l)) (1 - exp(a_(k-1) - a_k)),
 
 whose logarithm has three terms: the log-likelihood of a logistic response 1 with the predictor u,
-that of a response 0 with the predictor l, and a term of the gap between the thresholds alone, with
+and of a response 0 with the predictor l, and a term of the gap between the thresholds alone, with
 the derivative 1 / (exp(gap) - 1) in the gap. They are the three equations.
 """
 

@@ -271,7 +271,7 @@ class Stratified(Channel):
             if (name,) not in plain:
                 raise NotCovered(
                     f"The matrix depends on '{name}', which was itself randomised: there is no "
-                    "estimate of what it was. Release strata as they are.",
+                    "estimate of its original value. Release strata unchanged.",
                     column=name,
                 )
         parts = []

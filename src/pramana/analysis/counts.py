@@ -23,7 +23,7 @@ states one error e that no |b_j| + s_j exceeds. With z >= 1 standard deviations 
     |count - t_j|  <=  |b_j| + z s_j  <=  z e,
 
 so that z e to both sides holds as often as z standard deviations do, whatever the bias. About a
-population the deviation of its own sample is added to e: sqrt(s^2 + d^2) <= s + d. A difference of
+population the deviation of the sample is added to e: sqrt(s^2 + d^2) <= s + d. A difference of
 two counts errs by z times both errors at most.
 """
 
@@ -262,14 +262,14 @@ def off_by(error: float) -> str:
 
 def shrunk_words(error: float) -> str:
     """What a shrunken estimate is, with a warning where noise is stronger than the table."""
-    words = f"the estimate is shrunk by what noise explains, {BESIDE}"
+    words = f"the estimate is shrunk by the share that noise explains, {BESIDE}"
     return f"{words} {DROWNED}" if error >= 1 else words
 
 
-BESIDE = "se and interval are those of the unbiased one."
+BESIDE = "se and interval belong to the unbiased estimate."
 DROWNED = (
-    "Not reliable: noise is stronger than the table, so that the estimate leans to even counts "
-    "and a large cell may be chance. Ask for fewer columns, or read the intervals alone."
+    "Not reliable: noise exceeds the differences between cells, so that the estimate is nearly "
+    "even and a large cell may be chance. Ask for fewer columns, or read the intervals alone."
 )
 
 

@@ -270,11 +270,11 @@ class Estimate:
         *,
         level: float | None = None,
     ) -> Contrast:
-        """The unbiased number of one cell less that of another, with an interval.
+        """The unbiased number of one cell minus the number of another, with an interval.
 
         The error includes the covariance of the two numbers. The error of shrinking is unknown: the
         unbiased numbers are compared. Cells are given by their labels, in a tuple in the order of
-        ``by`` where there are several; the level is that of the table if not given.
+        ``by`` where there are several; the default level is the level of the table.
         """
         return self._contrast((first, second), "less", level)
 
@@ -285,7 +285,7 @@ class Estimate:
         *,
         level: float | None = None,
     ) -> Contrast:
-        """The unbiased number of one cell over that of another, as ``difference`` [Fieller]."""
+        """The unbiased ratio of the numbers of two cells, as ``difference`` [Fieller]."""
         return self._contrast((first, second), "over", level)
 
     def calibrate(self, margins: Margins) -> Estimate:
@@ -397,7 +397,7 @@ class Estimate:
         }
 
     def to_frame(self, like: Any = None) -> Any:
-        """One row a cell, as a data frame of the kind that was released, or of that of ``like``.
+        """One row a cell, as a data frame of the kind that was released, or like ``like``.
 
         A release that was loaded from a folder, or made from a file or in an engine, gives PyArrow
         tables.

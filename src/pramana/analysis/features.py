@@ -65,7 +65,7 @@ def default_regressor(records: int) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attribute:
-    """One column: its labels, or ``None`` for a plain number; and its declared form."""
+    """One column: its labels, or ``None`` for a number; and its declared form."""
 
     name: str
     labels: tuple[Label, ...] | None
@@ -81,7 +81,7 @@ class Attribute:
 
     @property
     def levels(self) -> FloatArray | None:
-        """The number that stands for each label; ``None`` for one indicator column a level."""
+        """The number that represents each label; ``None`` for one indicator column a level."""
         if self.labels is None:
             return None
         domain = self._domain
@@ -114,7 +114,7 @@ class Attribute:
         return numbers and self._domain is None and bool(known)
 
     def features(self, values: Values) -> FloatArray:
-        """The features of codes (or plain numbers); a code of -1 is an unknown value."""
+        """The features of codes (or numbers); a code of -1 is an unknown value."""
         if self.labels is None:
             return np.asarray(values, dtype=np.float64)[:, None]
         levels = self.levels
@@ -127,7 +127,7 @@ class Attribute:
     def features_of_raw(self, values: pa.ChunkedArray) -> FloatArray:
         """The features of a column of original records.
 
-        A number stands for itself even if it does not occur in the release. Other values have the
+        A number represents itself even if it does not occur in the release. Other values have the
         features of their codes.
         """
         flat = _flat(values)
@@ -151,7 +151,7 @@ class Attribute:
 
 
 def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[Attribute, Any]:
-    """A released column as an attribute, with its codes (or plain numbers)."""
+    """A released column as an attribute, with its codes (or numbers)."""
     if column.domain is not None:
         return Attribute(name, column.labels, column), encode_released(column, values)
     flat = _flat(values)
@@ -184,7 +184,7 @@ def raw_records(attributes: Sequence[Attribute], table: TableLike, *more: str) -
 
 
 def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
-    """The codes (or plain numbers) of a column of original records.
+    """The codes (or numbers) of a column of original records.
 
     Numbers beyond the outer edges belong to the outer bins. A category that the release does not
     know is -1, and so is a missing value where the release has none.
@@ -241,7 +241,7 @@ def _centres(bins: Bins) -> list[float]:
 
 
 def _flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """One array of plain values, not of dictionary codes."""
+    """One array of values, not of dictionary codes."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 

@@ -7,7 +7,7 @@ Python. The grammar is that of R:
     y ~ a + b       terms side by side, with an intercept; - 1 or + 0 leaves it out
     a:b  a*b  a/b   interaction; a + b + a:b; a + a:b
     (a + b)**2      all interactions up to that degree, also written ^
-    `a name`        a column whose name is not a plain word
+    `a name`        a column whose name has other characters
     C(a)            a column as categories; C(a, levels=["low", "high"]) states their order
     I(a**2)         arithmetic and comparisons; likewise log(a + 1), sqrt(a), exp(a) and so on
 """

@@ -1,8 +1,8 @@
 """Fit a regression formula to released records.
 
 The formula is evaluated once on a grid: every combination of kept values that occurs, crossed with
-every original value of the randomised columns. A randomised column cut into bins stands for the
-centres of its bins; written as ``C(age)`` it stands for its bins. Records whose original value is
+every original value of the randomised columns. A randomised column cut into bins takes the centres
+of its bins as values; written as ``C(age)`` it is categorical. Records whose original value is
 missing in a column of the model are left out, as a regression of the original data would do.
 """
 
@@ -274,19 +274,19 @@ def _remarks(
     remarks = ""
     may_lack = [n for n in changed if {None, *stand_for_missing(records, n)} & {*columns[n].labels}]
     if may_lack:
-        remarks += f" Who lacks {' or '.join(may_lack)} is left out."
+        remarks += f" Records without {' or '.join(may_lack)} are left out."
     remarks += recoded_words(columns.values())
     if centred:
         remarks += (
-            f" The centre of each bin stands for the values of {' and '.join(centred)}: intervals "
-            "do not cover what this changes."
+            f" The centre of each bin represents the values of {' and '.join(centred)}: intervals "
+            "do not include this error."
         )
     rounded = [name for name in model.covariates if columns[name].gridded]
     if rounded:
         remarks += f" Rounding of {' and '.join(rounded)} to the grid is " + (
-            "taken off as if numbers rose or fell evenly between points."
+            "corrected as if numbers rose or fell evenly between points."
             if family == "linear"
-            else "not undone: intervals do not cover what it changes."
+            else "not corrected: intervals do not include this error."
         )
     return remarks
 
@@ -352,7 +352,7 @@ def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelA
         tuple(_undone(axis, axis.step, layout, places) for axis in axes if axis.step is not None),
         "scores corrected for the published matrices"
         if asked.changed
-        else "these columns were released as they are",
+        else "these columns were released unchanged",
     )
 
 
@@ -437,7 +437,7 @@ def stand_for_missing(records: ReleasedRecords, name: str) -> tuple[Label, ...]:
 
 
 def _column(column: pa.ChunkedArray) -> Any:
-    """A kept column as pandas has it; decimals and dictionaries as plain values."""
+    """A kept column as pandas has it; decimals as floats and dictionaries decoded."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.to_pandas()
@@ -472,7 +472,7 @@ def _values(
         if not all(math.isfinite(edge) for edge in domain.edges):
             raise NotCovered(
                 f"'{name}' has bins without an end, which have no centre: write C({name}) to use "
-                "the bins as they are.",
+                "the bins as categories.",
                 column=name,
             )
         centres = dict(zip(domain.labels, domain.centres, strict=False))
@@ -587,7 +587,7 @@ def _rounding(
         column = columns[name]
         codes = {label: at for at, label in enumerate(column.labels)}
         numbers = np.array([0.0 if v is None else float(str(v)) for v in column.labels])
-        at = np.array([codes[truth[place]] for truth in cells.truths])
+        at = np.array([codes[original[place]] for original in cells.truths])
         counts = np.zeros(len(numbers))
         np.add.at(counts, at, scores.truths)
         error = np.sqrt(rounding_variance(column, numbers, GapShape.of(column, counts)))[at]
@@ -606,7 +606,7 @@ def _rounding(
         if not straight or model.names_categories(name):
             raise NotCovered(
                 f"'{name}' was rounded to a grid by chance, which only straight lines in it allow "
-                f"to undo: write {name} as it is, without functions, powers or C().",
+                f"to undo: write {name} itself, without functions, powers or C().",
                 column=name,
             )
         layers.append(rises[0] * np.tile(error, len(frame) // len(error))[:, None])
@@ -637,7 +637,7 @@ def _undone(
     inverses = {stratum: inverse(matrix) for stratum, matrix in step.by_stratum.items()}
     if any(cells[occurring] not in inverses for occurring in np.unique(number)):
         raise NotCovered(
-            f"Some released records of {', '.join(axis.columns)} stand in strata for which the "
+            f"Some released records of {', '.join(axis.columns)} are in strata for which the "
             "certificate has no matrix. Filter on the strata that it has."
         )
     nothing = np.zeros((axis.size, next(iter(inverses.values())).shape[1]))

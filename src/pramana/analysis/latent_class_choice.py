@@ -6,13 +6,13 @@ doubled as long as that pays, with the priors that were not clearly behind. All 
 not clearly behind the best are fitted and averaged: which of them is nearest to the original data
 is chance, and their errors differ. If one part alone is held out, the fewest classes within one
 standard error are taken instead. Independence is taken unless the gain is twice its error and,
-beyond that, more than the best of so many settings would have by chance (the logarithm of their
+beyond that, more than the best of this many settings would have by chance (the logarithm of their
 number).
 
-``ReportsBeside`` is the evidence of reports beside unchanged columns. With z the unchanged values
-and y the report of a set, the probability of both is in proportion to P(z) + gain P(y, z). A model
-is fitted to every report with each unchanged column in turn (a composite likelihood, in which a
-report counts once), and to all pairs of these columns; it is judged by the likelihood of held-out
+``ReportsBeside`` is the evidence of reported and unchanged columns together. With z the unchanged
+values and y the report of a set, the probability of both is in proportion to P(z) + gain P(y, z). A
+model is fitted to every report with each unchanged column in turn (a composite likelihood, in which
+a report counts once), and to all pairs of these columns; it is judged by the likelihood of held-out
 reports given all unchanged columns.
 """
 
@@ -38,18 +38,18 @@ CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 480, 960)
 
 MOST_CLASSES = 64
 LARGE, MANY = 120_000, 100_000
-"""From so many numbers of cells, or records, on one part is held out once and two priors are tried:
+"""From this many cells, or records, on, one part is held out once and two priors are tried:
 with so much evidence, neither the choice nor the prior depends on chance."""
 
 FLAT = 0.02
 """Steps that bring less than this share of the standard error of the gain bring nothing."""
 
 BEHIND = 3.0
-"""So many standard errors behind is clearly behind: such a prior is not tried with more classes,
+"""A prior this many standard errors behind is clearly behind: it is not tried with more classes,
 and such a number of classes is not averaged with better ones."""
 
 WORK = 4.0e6
-"""About so many numbers a step: more cells, fewer fits side by side."""
+"""Numbers in memory at a step, about: more cells, fewer fits side by side."""
 
 FITS = 12
 """The fits of each setting that are averaged in the end, if the work allows it."""
@@ -86,9 +86,7 @@ def fit_model(evidence: FitEvidence, keystream: Keystream, *, fits: int = FITS) 
     if chosen is None:
         margins = margins_of(observed, keystream)
         climb = _climb(observed, margins, FitSetting(1, 1.0, 0), 1, keystream)
-        return Blend(
-            climb.models(), "independent columns: no dependence shows in what was held out."
-        )
+        return Blend(climb.models(), "independent columns: held-out records show no dependence.")
     settings, gain = chosen
     climbs = refit(observed, settings, keystream, fits=fits)
     models = tuple(model for climb in climbs for model in climb.models())
@@ -242,7 +240,7 @@ def _scores(
 
 @dataclass(frozen=True, eq=False)
 class ReportsBeside:
-    """Reports, and the unchanged columns beside them.
+    """Reports, and the unchanged columns of the same records.
 
     Attributes:
         sizes: The number of values of each axis; unchanged ones come last.

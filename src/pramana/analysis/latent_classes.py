@@ -5,10 +5,10 @@ fitted by expectation-maximisation on the exact likelihood of what was released.
 with probability p_u, released c_u times, the log-likelihood is c_u log(base + gain p_u). One step
 hands the mass w_u = c_u gain / (base + gain p_u) times q_r prod theta to the classes and to the
 values seen, and adds pseudo-records in proportion to the margins (a Dirichlet prior), so that a
-class without much evidence stays near the margins. Columns beside the answer, released unchanged,
-are seen whether or not the answer comes from the base. Answers from the base carry no information
-and are left out, not shared out among all values: the likelihood is the same, the steps are many
-times longer.
+class without much evidence stays near the margins. Unchanged columns of the same record are seen
+whether or not the answer comes from the base. Answers from the base carry no information and are
+left out, not shared out among all values: the likelihood is the same, the steps are many times
+longer.
 
 Several fits from different starts climb side by side in one array.
 """
@@ -33,7 +33,7 @@ RAKINGS, RAKED = 500, 1e-9
 """The most rounds of raking, and the error of a margin at which it ends."""
 
 ROOMY = 4
-"""A grid with more than so many places a cell is mostly empty: cells are worked on one by one."""
+"""A grid with more than this many places a cell is mostly empty: cells are worked on one by one."""
 
 LEAN = 0.3
 """Pseudo-records of each value of a margin, beyond the one of a uniform prior.
@@ -43,7 +43,7 @@ margin one value, with more rare values become frequent.
 """
 
 PLENTY = 200.0
-"""From so many informative records on, fewer pseudo-records are added."""
+"""From this many informative records on, fewer pseudo-records are added."""
 
 LEAST = 1e-3
 """Added to every random start, as a share of the margin: no value begins at zero."""
@@ -145,7 +145,7 @@ class Blend:
 
 
 def tables_of(observed: Observed) -> list[AnsweredCells]:
-    """The cells of answers with equally many features, beside and in all, as one array each."""
+    """The cells of answers with equally many features, unchanged and in all, as one array each."""
     alike: dict[tuple[int, int], list[Answers]] = {}
     for answer in observed.answers:
         if len(answer.counts):
@@ -164,7 +164,7 @@ class AnsweredCells:
         base: The ``base`` of each cell.
         gain: The ``gain`` of each cell.
         size: The number of rows of all features.
-        beside: So many features, the first ones, were released unchanged.
+        beside: This many features, the first ones, were released unchanged.
     """
 
     rows: IntArray
@@ -196,16 +196,16 @@ class AnsweredCells:
 
     @cached_property
     def _incidences(self) -> tuple[Any, Any]:
-        """Rows by cells, 1 where a cell has the value: of the answer, and of what is beside it."""
+        """Rows by cells, 1 where a cell has the value: of the answer and its unchanged columns."""
         answer, beside = self.rows[:, self.beside :], self.rows[:, : self.beside]
         return _incidence(answer, self.size), _incidence(beside, self.size)
 
     def _joints(
         self, stacked: FloatArray, weights: FloatArray
     ) -> tuple[FloatArray | None, FloatArray]:
-        """q_r prod theta of what is beside each cell, and of all of it, by fits times classes.
+        """q_r prod theta of unchanged columns, and of all columns, by fits times classes.
 
-        The first is ``None`` where nothing is beside.
+        The first is ``None`` without unchanged columns.
         """
         joint = (stacked * weights.ravel()).take(self.rows[:, 0], axis=0)
         beside = None
@@ -255,7 +255,7 @@ class AnsweredCells:
 
 @dataclass(frozen=True, eq=False)
 class CellGrid:
-    """Cells as a grid: what is beside (or the first feature) down, the rest across.
+    """Cells as a grid: unchanged features (or the first feature) down, the rest across.
 
     The probabilities of all places are one product of matrices, and so is the mass handed back.
     The numbers of cells by classes are never written down, which takes a tenth of the time. A place
@@ -267,7 +267,7 @@ class CellGrid:
         counts: How often each place was released.
         base: The ``base`` of each place.
         gain: The ``gain`` of each place.
-        split: Whether what is beside is down, and all else across.
+        split: Whether unchanged features are down, and all others across.
         size: The number of rows of all features.
     """
 
@@ -432,7 +432,7 @@ class ClassClimb:
     def held_out(self, held: Observed) -> FloatArray:
         """The log-likelihood of one release of each held-out cell under the average of the fits.
 
-        It is given the columns beside, in the order of :meth:`held_counts`.
+        It is given the unchanged columns, in the order of :meth:`held_counts`.
         """
         seen = self._seen()
         parts = [table.log_likelihoods(seen, self.weights) for table in tables_of(held)]

@@ -169,7 +169,7 @@ class Layout:
                 raise OutsideDomain(
                     f"The released data hold combinations of {', '.join(axis.columns)} that the "
                     "certificate's matrix does not know: they were changed, or belong to another "
-                    "certificate. 'pramana verify' says which."
+                    "certificate: run 'pramana verify'."
                 )
             places.append(place)
         return places

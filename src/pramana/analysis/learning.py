@@ -62,10 +62,10 @@ LearnFrom = Literal["posterior", "rank", "none"]
 SYNTHESIS_METHODS = ("posterior", "rank", "none")
 
 ENOUGH_ROWS, MOST_DRAWS = 60_000, 5
-"""By default tables are drawn until they have so many rows, and at most so many times."""
+"""By default tables are drawn until they have this many rows, and at most this many times."""
 
 WEIGHT_CLASSES = 8
-"""Weights are put into at most so many classes when records are drawn."""
+"""The most classes of weights when records are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,14 +92,14 @@ class Accuracy:
 
     @classmethod
     def of(
-        cls, truth: IntArray, predicted: IntArray, classes: int, without_class: int = 0
+        cls, original: IntArray, predicted: IntArray, classes: int, without_class: int = 0
     ) -> Accuracy:
         """From codes of classes; a true class that the model cannot know is -1."""
-        n = truth.size
+        n = original.size
         if not n:
             raise InvalidTable("No record of the test file has a class: nothing can be tested.")
-        known = truth >= 0
-        flat = np.bincount(truth[known] * classes + predicted[known], minlength=classes**2)
+        known = original >= 0
+        flat = np.bincount(original[known] * classes + predicted[known], minlength=classes**2)
         confusion = flat.reshape(classes, classes)
         right = int(np.trace(confusion))
         low, high = wilson(right, n)
@@ -155,14 +155,14 @@ class LearnedTree:
         if None in no_class:
             absent = absent | np.asarray(rows[self.target].is_null(nan_is_null=True))
         places = {label: place for place, label in enumerate(self.classes)}
-        truth = np.array([*(places.get(label, -1) for label in labels[:-1]), -1])[codes]
+        original = np.array([*(places.get(label, -1) for label in labels[:-1]), -1])[codes]
         predicted = self._codes(rows.filter(pa.array(~absent)))
-        return Accuracy.of(truth[~absent], predicted, len(self.classes), int(absent.sum()))
+        return Accuracy.of(original[~absent], predicted, len(self.classes), int(absent.sum()))
 
     def rules(self, depth: int = 4) -> str:
-        """The upper levels of a tree in plain text; only trees have them."""
+        """The upper levels of a tree as text; only trees have them."""
         if not isinstance(self.learner, DecisionTreeClassifier):
-            raise NotCovered(f"Rules are read off trees; {type(self.learner).__name__} is none.")
+            raise NotCovered(f"Only trees have rules, got {type(self.learner).__name__}.")
         names = [label_text(self.classes[code]) for code in self.learner.classes_]
         text: str = export_text(
             self.learner, feature_names=self.features, class_names=names, max_depth=depth
@@ -275,7 +275,7 @@ def learn(
     """
     opened, keystream = _opened(release, synthesis, ratio, seed)
     if isinstance(learner, type):
-        raise InvalidTable(f"A learner is made before it is given: {learner.__name__}().")
+        raise InvalidTable(f"Give an instance of the learner, not its class: {learner.__name__}().")
     features = ReleasedFeatures.of(opened, target=target)
     classes = released_attribute(opened, target).labels is not None
     if classes:

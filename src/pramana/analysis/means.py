@@ -1,9 +1,9 @@
 """Means and totals of a column released unchanged, by groups of randomised columns.
 
 Sums are corrected like counts: the total of y over the records of group g is estimated without bias
-by sum_l B_lg S_l, with S_l the sum of y over the records released as l. Its variance is that of a
-count with y^2 in place of 1. A mean is the ratio of a total and a count, with Fieller's interval,
-which is infinite where a group cannot be distinguished from an empty one.
+by sum_l B_lg S_l, with S_l the sum of y over the records released as l. Its variance is the
+variance of a count with y^2 in place of 1. A mean is the ratio of a total and a count, with
+Fieller's interval, which is infinite where a group cannot be distinguished from an empty one.
 
 Shrunken means. The mean c of all records that agree in unchanged columns is known. The difference
 of a group from it is estimated by R_g = T_g - c N_g, with the variance v_g. For differences d_g of
@@ -220,7 +220,7 @@ def shrunken_words(error: float) -> str:
     off = f"{error:.2g} standard deviations of the values" if math.isfinite(error) else "any amount"
     words = (
         f"the expected error of undoing the matrices is {off}: the estimate is shrunk towards "
-        f"common means by what noise explains, {BESIDE}"
+        f"common means by the share that noise explains, {BESIDE}"
     )
     return f"{words} {ALIKE}" if error >= 1 else words
 
@@ -369,7 +369,7 @@ MISPLACED: Final = 0.05
 """The part of the allowed misses for more values elsewhere than expected."""
 
 DECIDED: Final = (
-    " A few values far from the others decide some of these numbers: their intervals allow for "
+    " Some of these numbers depend on a few extreme values: their intervals allow for "
     "values that belong to another group than the released one."
 )
 

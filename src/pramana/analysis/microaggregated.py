@@ -63,7 +63,7 @@ class Drawn:
     why: str
 
     def times(self, question: Question) -> float:
-        """The variance in units of that of one sample."""
+        """The variance in units of the variance of one sample."""
         return self.variance + (1.0 if question.infer == "population" else 0.0)
 
 
@@ -249,7 +249,7 @@ class GroupsReading(BesideUnchanged):
         """Refused: no matrix says what a record was."""
         raise NotCovered(
             "Records are synthesized from published matrices; keys of this release were replaced "
-            "within groups. Read its records as they are."
+            "within groups. Use its records directly."
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:

@@ -52,7 +52,7 @@ class NumberTable:
         table: The counts; values are the last axis.
         together: How they err together.
         column: The column of numbers.
-        values: The number of each label; 0 where it stands for missing.
+        values: The number of each label; 0 where it means missing.
         present: Which labels are values.
         question: What was asked.
         heavy: The sum of squared weights over that of weights.
@@ -186,7 +186,7 @@ class NumberTable:
             what=what,
             method="unbiased",
             why=f"{'nearly ' if ratio else ''}unbiased{bins}, from the table by "
-            f"{self.column.name}, undone like counts{rounded}.",
+            f"{self.column.name}, corrected like counts{rounded}.",
             records=self.table.records,
             together=together,
         )
@@ -234,7 +234,7 @@ def _share(table: NumberTable, beyond: Condition) -> Estimate:
     figures = (share, se, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
     made = table.estimate(f"share with {beyond.column}", figures)
     if table.column.gridded:
-        why = f"{made.why} The interval holds wherever between points numbers lie."
+        why = f"{made.why} The interval is valid wherever the numbers lie between points."
         made = replace(made, why=why)
     return made
 
@@ -256,8 +256,8 @@ def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatA
         return same, same
     if comparison not in COMPARE:
         raise NotCovered(
-            f"'{column.name}' is rounded to a grid by chance: nobody can tell who has one very "
-            "number. Compare it by <, <=, > or >=.",
+            f"'{column.name}' is rounded to a grid by chance: nobody knows whose original number "
+            "it is. Compare it by <, <=, > or >=.",
             column=column.name,
         )
     points = np.array([float(str(point)) for point in domain.values])

@@ -198,7 +198,7 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class WholeRecords:
-    """Released records, one code an axis, in groups with channels of their own."""
+    """Released records, one code an axis, in groups with separate channels."""
 
     dear: ClassVar[bool] = True
 

@@ -131,7 +131,7 @@ def pool(fits: Iterable[Any], *, level: float = 0.95) -> PooledFit:
     require_number("level", level, low=0, high=1)
     read = [_read(fit) for fit in fits]
     if len(read) < 2:
-        raise InvalidNumber(f"At least 2 fits are needed, one a copy, got {len(read)}.")
+        raise InvalidNumber(f"At least 2 fits are needed, one for each copy, got {len(read)}.")
     names = read[0][0]
     if any(other != names for other, *_ in read):
         raise InputError(

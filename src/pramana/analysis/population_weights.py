@@ -59,7 +59,9 @@ MOST_UNCOVERED = 0.05
 """A warning is given if a larger share of the other population has no record like it."""
 
 RECORDS_A_CELL, MOST_CUTS = 20, 20
-"""Numbers of more distinct values are cut into at most so many parts, with so many records each."""
+"""Numbers of more distinct values are cut into at most this many parts, with equally many records
+each.
+"""
 
 MOST_CROSSED = 20
 """Up to this many features the classifier also uses their squares and products."""
@@ -257,7 +259,7 @@ def _weights(
     """Weights of mean 1, with warnings."""
     total = float(values.sum())
     if not total > 0:
-        raise NotCovered("The release has no record like those of the other population.")
+        raise NotCovered("No record of the release resembles the other population.")
     scaled = values * (len(values) / total)
     weights = PopulationWeights(table, scaled, tuple(names), covered, synthetic, distorted)
     if weights.code:

@@ -155,8 +155,8 @@ def estimate_quantiles(
         why = "these columns were released unchanged."
         if channels.randomised:
             why = (
-                "the share of the original records below each value is corrected like a count; the "
-                "interval holds what its test does not refute."
+                "the share of the original records below each value is corrected like a count; "
+                "the interval contains the values that its test does not reject."
             )
     parts = [
         Estimate.by_groups(

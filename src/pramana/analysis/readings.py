@@ -57,8 +57,8 @@ from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray
 
 SYNTHETIC_NOTE = (
-    "Synthetic records by pramana, drawn from a release: no row is a person. They have no standard "
-    "errors; those of estimates from the release apply."
+    "Synthetic records by pramana, drawn from a release: no row is a person. They have no "
+    "standard errors: take estimates and errors from the release."
 )
 
 
@@ -148,7 +148,7 @@ class PublishedReading:
         mechanism, schema = self.mechanism, self.records.certificate.schema
         if not mechanism.steps:
             raise NotCovered(
-                "Nothing in this release was randomised by a matrix: read its records as they are. "
+                "Nothing in this release was randomised by a matrix: use its records directly. "
                 "There is nothing to synthesize."
             )
         table = self.records.opened.to_arrow()
@@ -231,14 +231,14 @@ class WithheldReading(BesideUnchanged):
             )
         if method != "auto":
             raise NotCovered(
-                f"Method {method} undoes matrices, and those of this release are withheld. Leave "
-                f"the method out: {self.kept}."
+                f"Method {method} needs the matrices, which this release withholds. Leave the "
+                f"method out: {self.kept}."
             )
         errors = self.records.certificate.statistics.get("standard_errors", {})
         if changed[0] not in errors:
             raise NotCovered(
                 f"The matrix of '{changed[0]}' is withheld and no variance is stated: only the "
-                "released frequencies themselves can be read."
+                "released frequencies are available."
             )
         moments, layout = self.records.sums(replace(question, weighted=False), Mechanism(()))
         stated = np.asarray(errors[changed[0]])
@@ -271,9 +271,9 @@ class WithheldReading(BesideUnchanged):
             return self.unchanged.independence(question)
         self.require_unweighted(question)
         why = (
-            "columns that were randomised independently are independent in the release if they are "
-            "so in the original, so the level is right; withheld matrices may hide dependence: not "
-            "rejecting says little."
+            "columns that were randomised independently are independent in the release if they "
+            "are independent in the original, so the level is correct; withheld matrices may hide "
+            "dependence: not rejecting says little."
         )
         return replace(self.unchanged.independence(question), why=why)
 
@@ -296,8 +296,8 @@ class WithheldReading(BesideUnchanged):
     ) -> pa.Table:
         """Refused: there is nothing to draw from."""
         raise NotCovered(
-            "Records are synthesized from published matrices; those of this release are withheld. "
-            "Read its columns one at a time."
+            "Records are synthesized from published matrices, and this release withholds its "
+            "matrices. Read its columns one at a time."
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:

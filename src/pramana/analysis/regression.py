@@ -49,16 +49,16 @@ SYNONYMS: dict[str, Family] = {
 """Names of the families in other packages."""
 
 AT_ONCE, HELD = 4_000_000, 400_000
-"""So many numbers of the design are worked on at a time, and up to so many are laid out once."""
+"""Numbers of the design that are worked on at a time; up to this many are laid out once."""
 
 WEAKEST = 4.0
-"""The information in its weakest direction must be at least so many of its own standard errors."""
+"""The information in its weakest direction must be at least this many of its standard errors."""
 
 SURE = 30.0
-"""From so many on, the spread of the scores is practically constant along an interval."""
+"""From this many on, the spread of the scores is practically constant along an interval."""
 
 MOST_NUMBERS = 500_000_000
-"""Above so many numbers of the design times coefficients, the spread is computed once."""
+"""Above this many numbers of the design times coefficients, the spread is computed once."""
 
 ROUNDING = 1e-13
 """Squares below this share of the largest of their terms are rounding errors."""
@@ -413,8 +413,9 @@ def solve_scores(
     unknown = [name for name, s, one in zip(names, se, step, strict=True) if one > 0 and s == 0]
     if unknown:
         raise NotCovered(
-            f"The release does not tell the error of {', '.join(unknown)}: too few records that "
-            "randomisation may have moved are seen. Ask about more records, or merge rare values."
+            f"The release does not determine the error of {', '.join(unknown)}: too few of its "
+            "records may have been changed by randomisation. Ask about more records, or merge "
+            "rare values."
         )
     steady = sure >= SURE or scores.numbers * scores.size >= MOST_NUMBERS
     if steady and (scores.family == "linear" or not scores.undone):
@@ -448,7 +449,7 @@ def _root(
         if float(np.abs(length * step * scale).max()) < 1e-9 * max(scores.records, 1.0) ** 0.5:
             return beta
     raise NotCovered(
-        f"The scores of {', '.join(names)} have no root that could be found: randomisation leaves "
+        f"The scores of {', '.join(names)} have no root: randomisation leaves "
         "too little to fit this model. Use fewer randomised columns, or coarser ones."
     )
 
@@ -475,7 +476,7 @@ def _require_finite(
     pushed = np.abs(scores.design[row] * coefficients)
     blamed = [names[place] for place in np.argsort(-pushed) if pushed[place] > pushed.max() / 3]
     raise NotCovered(
-        f"The release does not tell a finite coefficient of {', '.join(blamed)}: after "
+        f"The release does not determine a finite coefficient of {', '.join(blamed)}: after "
         "randomisation hardly anyone, or everyone, with such values has the response. Leave it "
         "out, or merge rare values."
     )
@@ -492,10 +493,10 @@ def _require_identified(
         return sure
     strength = np.abs(vectors[:, 0])
     blamed = [names[place] for place in np.argsort(-strength) if strength[place] > 0.3]
-    reason = "after randomisation their information cannot be told from none"
+    reason = "after randomisation they contain no measurable information"
     if not scores.undone:
         same = values[0] <= 1e-9
-        reason = "they say the same, or nobody has them" if same else "too few records have them"
+        reason = "they are collinear, or nobody has them" if same else "too few records have them"
     raise NotCovered(
         f"The release does not identify {', '.join(blamed)}: {reason}. Leave one of them out, or "
         "merge rare values."
@@ -514,10 +515,10 @@ ASIDE = 1e-9
 p-value is 0.05 up to rounding."""
 
 BEYOND = 4.0
-"""So many times as far as the end, 0 is rejected, and its exact p-value is not looked for."""
+"""Beyond this multiple of the end, 0 is rejected without an exact p-value."""
 
 FLAT = 1.005
-"""If twice the distance is rejected by less than so many times as much, there is no end."""
+"""If twice the distance is rejected by less than this factor more, there is no end."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,8 @@
 
 Standard deviations and correlations are regressions of the release too. The
 variance of x is the intercept of (x - m)**2 with m the estimated mean: the error of m enters
-squared and vanishes beside the error of the intercept. The correlation of x and y is the slope of y
-in x after both are standardised, and has the standard error of that slope.
+squared and is negligible against the error of the intercept. The correlation of x and y is the
+slope of y in x after both are standardised, and has the standard error of that slope.
 """
 
 from __future__ import annotations
@@ -263,8 +263,8 @@ class Regression(Coefficients):
             left = self.degrees - size + 1
             if left < 1:
                 raise NotCovered(
-                    f"{self.degrees + 1:.0f} replicates do not tell how {size} coefficients "
-                    "vary together. Test fewer of them."
+                    f"{self.degrees + 1:.0f} replicates do not determine the covariance of {size} "
+                    "coefficients. Test fewer of them."
                 )
             p_value = float(fdtrc(size, left, statistic * left / (self.degrees * size)))
         return JointTest(names, statistic, size, p_value)
@@ -353,7 +353,7 @@ def standard_deviation(of: str, mean: float, fit: Fit) -> Estimate:
         max(float(side[0]), 0.0) for side in (model.coefficients, model.low, model.high)
     )
     if not variance > 0:
-        raise NotCovered(f"'{of}' does not vary, as far as the release tells.", column=of)
+        raise NotCovered(f"The release shows no variation of '{of}'.", column=of)
     se = float(model.se[0]) / (2 * sqrt(variance))
     return _single(f"standard deviation of {of}", model, sqrt(variance), se, sqrt(low), sqrt(high))
 

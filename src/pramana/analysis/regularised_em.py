@@ -64,12 +64,12 @@ from pramana.base.randomness import Keystream
 from pramana.types import FloatArray
 
 WIDEST = 600
-"""Singular values of a pair are only computed up to so many values on its smaller side."""
+"""Singular values of a pair are only computed up to this many values on its smaller side."""
 
 NO_NOISE = 1e-9
 
 ENOUGH = 4.0
-"""So many possible tables beyond one weigh as much as the guess from directions."""
+"""This many possible tables beyond one weigh as much as the guess from directions."""
 
 STEPS = 200
 NEXT_TO_NOTHING = 1e-14
@@ -404,7 +404,8 @@ FAR_BEHIND = 3.0
 
 FOLDS = 5
 LARGE = 20_000
-"""Above so many cells one part is held out instead of five, and the pairwise model is left out."""
+"""Above this many cells one part is held out instead of five, and the pairwise model is left out.
+"""
 
 LONGEST_JUMP = 16.0
 

@@ -574,8 +574,8 @@ class Release:
             seed: Makes the draw reproducible.
             margins: Published totals by column and value, to which the records are raked: a
                 mapping, or a file with the columns column, value and total.
-            copies: Return a list of so many tables, each with its own draw of the parameters of the
-                model. Fit the same model to each, and combine the fits by ``pramana.pool``.
+            copies: Return a list of this many tables, each with its own draw of the parameters of
+                the model. Fit the same model to each, and combine the fits by ``pramana.pool``.
         """
         keystream = Keystream.of(seed)
         if copies is None:

@@ -185,7 +185,7 @@ class ReleasedRecords:
         return made
 
     def changed(self, names: Collection[str]) -> list[str]:
-        """Those of the columns that were not released unchanged."""
+        """The given columns that were not released unchanged."""
         for name in names:
             self.require(name)
         return [

@@ -202,7 +202,7 @@ def influences_on_shares(parts: ByWeight, share: FloatArray, place: int | None) 
 def rounding_errors(
     recoding: Recoding, weights: Sequence[Label], records: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What rounding and capping added to each released weight, which so many ``records`` have.
+    """What rounding and capping added to each released weight, which this many ``records`` have.
 
     The expectation, the variance of what all records with the weight share, and the variance of
     what each has on top of that.

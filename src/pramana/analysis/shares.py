@@ -47,7 +47,7 @@ SHRUNKEN = ("clipped", "shrunk")
 """Methods whose estimates are not the unbiased ones."""
 
 MODELLED = "model"
-"""The method of tables that no report holds."""
+"""The method of tables that no attribute set contains."""
 
 
 def cross_table(

@@ -8,7 +8,7 @@ mixture, and w_SU in proportion to the information p^2 / (1 - p) of the rounds t
 
 It is unbiased, and tables that share columns agree on their margins, as an effect does not depend
 on the table. Rounds are independent given the records, so that variances of a combination h of
-cells add up. Those of a round are those of independent answers:
+cells add up. The variance of a round is the variance of independent answers:
 
     (sum over v of h_v^2 y_v - sum over x of N_x (p h_x + (1 - p) mean of h)^2) / p^2.
 
@@ -277,7 +277,7 @@ class ShuffledMarginalsReading(AttributeSamplingReading):
         self.records.require(of)
         if not self.mechanism.containing(names):
             raise NotCovered(
-                f"No round holds {' and '.join(dict.fromkeys(names))} together, so there is no "
+                f"No round contains {' and '.join(dict.fromkeys(names))} together, so there is no "
                 f"{'total' if total else 'mean'} by them. Ask for fewer columns."
             )
         return values_of_numbers(self, question, of, total=total)
@@ -305,7 +305,7 @@ class ShuffledMarginalsReading(AttributeSamplingReading):
         """By the likelihood of the one round that holds both columns."""
         if len(self.mechanism.containing(self._changed(question))) > 1:
             raise NotCovered(
-                "Several rounds hold these columns, with the same people in each: there is no "
+                "Several rounds contain these columns, with the same people in each: there is no "
                 "test for that case. Look at the intervals of crosstab instead."
             )
         return super().independence(question)

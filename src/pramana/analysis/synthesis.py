@@ -9,8 +9,8 @@
 
 The models of ``posterior`` are compared by the exact likelihood of held-out records: independent
 columns, latent classes, and, if classes find dependence and the table is small enough, the whole
-joint table by the regularised EM. If no dependence can be told from noise, records get the
-estimated margins alone.
+joint table by the regularised EM. If no dependence exceeds the noise, records get the estimated
+margins alone.
 
 A release is rich if a cell of a typical pair of columns has the weight of many records:
 n p_a**2 p_b**2 over the number of cells, p being the retention. Then the joint table, if it is
@@ -54,11 +54,11 @@ JOINT_CELLS = 200_000
 """Up to this many cells the whole joint distribution is a candidate."""
 
 RICH = 40.0
-"""From so many effective records in a cell of the median pair on, a release is rich."""
+"""From this many effective records in a cell of the median pair on, a release is rich."""
 
 TINY = 1e-300
 PARTS = 3
-"""One part of so many is held out to choose between classes and the joint table."""
+"""One part of this many is held out to choose between classes and the joint table."""
 
 CHAIN, PRIOR_SHARE = 30, 0.1
 """The steps of the chain that draws a table, and the weight of its prior as a share of the records.
@@ -225,7 +225,7 @@ def synthesize_records(
     places = layout.positions(codes)
     if method == "rank":
         drawn = ranked(places, channels, keystream)
-        why = "one column at a time: margins come back, dependence between columns does not."
+        why = "one column at a time: margins are reproduced, dependence between columns is not."
     else:
         drawn, how = draw_from_model(places, channels, keystream, redraw=redraw)
         why = f"drawn given each whole released record and a model of the whole table: {how}"

@@ -13,7 +13,7 @@ distribution of the model. Together they are spread evenly: classes get their nu
 systematic sampling, and inside a class the values of an axis are handed out by levels of a sequence
 that fills [0, 1) evenly (steps of the golden ratio from a random start), to records sorted by the
 axes drawn before that matter most. Tables of one and two columns come out closer to the model than
-those of independent draws.
+tables of independent draws.
 
 For learning, from a model built around the column that is to be learned. It has one table for every
 attribute and the target. Where two attributes clearly depend on each other within the classes, one
@@ -50,7 +50,7 @@ from pramana.types import FloatArray, IntArray, Words
 def draw_given_table(
     places: list[IntArray], table: FloatArray, channels: Channels, keystream: Keystream
 ) -> list[IntArray]:
-    """Draw every record given its release and the distribution of the truth."""
+    """Draw every record given its release and the distribution of the original data."""
     shape, records = channels.layout.shape, len(places[0])
     strides = np.array([int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))])
     # Axes that others depend on come first: they must be known when those are drawn.
@@ -181,7 +181,7 @@ BLOCK = 2_000_000
 """Numbers that are worked on at once."""
 
 KEYS = 2
-"""Records are sorted by so many of the axes drawn before: more would change little."""
+"""Records are sorted by this many of the axes drawn before: more would change little."""
 
 
 def draw_records(
@@ -344,7 +344,7 @@ def _order(
 
 
 CLEAR = 5.0
-"""A pair gets its own table if chi-square is so many standard deviations above independence."""
+"""A pair gets its own table if chi-square is this many standard deviations above independence."""
 
 MOST_CELLS = 4_000
 """Larger tables of a pair and the target are not estimated."""

@@ -15,7 +15,7 @@ ratios of both. To first order a combination c of them is a sum over records of
 
     w (A_l y + D_l),   A and D the adjoint of what undoes the matrices, applied to c.
 
-Its variance has the form of that of a count with A y + D in place of B.
+Its variance has the form of the variance of a count with A y + D in place of B.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Measured:
         baseline: what guessing without the release would give.
         control: the same attack on people who are not in the release.
         bound: what the certificate guarantees, if anything.
-        promised_by: the guarantee that states it.
+        guaranteed_by: the guarantee that states it.
         note: what was measured, in words.
     """
 
@@ -53,7 +53,7 @@ class Measured:
     baseline: float | None = None
     control: float | None = None
     bound: float | None = None
-    promised_by: str | None = None
+    guaranteed_by: str | None = None
     note: str = ""
 
     @classmethod
@@ -86,13 +86,13 @@ class Measured:
         if self.broken:
             raise DoesNotHold(
                 f"The attack '{self.name}' was right for {percent_up(self.value)} of "
-                f"{self.trials:,} records, and {self.promised_by or 'the certificate'} promises at "
-                f"most {percent_up(self.bound or 0.0)}: a sound release fails so once in "
+                f"{self.trials:,} records, and {self.guaranteed_by or 'the certificate'} promises "
+                f"at most {percent_up(self.bound or 0.0)}: a valid release fails this test once in "
                 f"{1 / ERROR_LEVEL:,.0f}. Do not publish; verify the release with its original."
             )
 
     def sentence(self) -> str:
-        """The rate in plain words."""
+        """The rate in words."""
         text = f"{self.name}: right for {percent_up(self.value)} of {self.trials:,} people"
         text += f" (between {percent_down(self.low)} and {percent_up(self.high)})"
         if self.baseline is not None:
@@ -115,7 +115,7 @@ class Measured:
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """The JSON form."""
         return asdict(self) | {"broken": self.broken}
 
 

@@ -44,7 +44,7 @@ RETRY_SECONDS: Final = 0.01
 class Interruption(KeyboardInterrupt):
     """A signal asked the process to end.
 
-    A class of its own: where a plain ``KeyboardInterrupt`` passes through ``exec`` (dataclasses use
+    A separate class: where a ``KeyboardInterrupt`` passes through ``exec`` (dataclasses use
     it), the interpreter ends by SIGINT, whatever exit code the program chose.
     """
 
@@ -240,7 +240,7 @@ def require_some() -> None:
     if bound < LEAST:
         raise TooLarge(
             f"The system gives this process {_system_memory() >> 20} MiB of memory, and "
-            f"{LEAST * 4 // 3 >> 20} MiB are the least. Allow for more."
+            f"{LEAST * 4 // 3 >> 20} MiB are the least. Give it more."
         )
     space = _address_space()
     if space is not None and space < bound + RESERVED:
@@ -270,7 +270,7 @@ def limit_memory() -> None:
 
 
 def limit_processor(seconds: float) -> None:
-    """End this process after so many more seconds of processor time, without a core dump."""
+    """End this process after this many more seconds of processor time, without a core dump."""
     with suppress(ImportError, OSError, ValueError):  # not a POSIX system, or less already
         import resource
 
@@ -296,8 +296,8 @@ def require_memory(size: int, *, what: str) -> None:
     if size > bound:
         raise TooLarge(
             f"{what} takes about {size / 2**30:.1f} GiB of memory: its format is held whole, and "
-            f"{bound / 2**30:.1f} GiB are allowed. Make it Parquet or CSV, which are read in "
-            "parts, or allow for more (PRAMANA_MEMORY=8G)."
+            f"{bound / 2**30:.1f} GiB are allowed. Convert it to Parquet or CSV, which are read in "
+            "parts, or allow more memory (PRAMANA_MEMORY=8G)."
         )
 
 

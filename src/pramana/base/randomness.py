@@ -149,7 +149,7 @@ class Keystream:
         return cls(exported[1:], reproducible=bool(exported[0]))
 
     def apart(self, stream: Address) -> Keystream:
-        """A keystream of its own, for draws that share no word with those of this one."""
+        """A separate keystream: its words are independent of the words of this one."""
         return Keystream(self._stream_key(stream), reproducible=self._reproducible)
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ class Keystream:
             out.byteswap(inplace=True)
 
     def _stream_key(self, stream: Address) -> bytes:
-        """A key of its own for each stream, so that no two streams share a counter."""
+        """A separate key for each stream, so that no two streams share a counter."""
         key = self.__streams.get(stream)
         if key is None:
             if isinstance(stream, Stream):
@@ -306,7 +306,7 @@ def order_of_words(
 ) -> Words:
     """The order that sorts the words: an exactly uniform permutation, ties included.
 
-    Independent words in increasing order, each group of equal ones shuffled by words of its own,
+    Independent words in increasing order, each group of equal ones shuffled by further words,
     make every order equally likely. Ties (expected: n**2 / 2**65 pairs) are shuffled by integers
     that are addressed by the rank, so that the result is the same whether all words are ordered at
     once or range by range: then ``first_rank`` is the number of words in the ranges before, and

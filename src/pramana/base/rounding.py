@@ -22,7 +22,7 @@ from typing import Any
 from pramana.errors import InvalidNumber
 
 TOTAL = 2**64
-"""The integer that stands for probability one."""
+"""The integer that represents probability one."""
 
 
 def float_up(exact: Fraction | float) -> float:
@@ -101,7 +101,7 @@ def share_up(share: float) -> float:
 
 
 def share_bound(share: float, counted: int) -> float:
-    """A published upper bound on an average share, from its count among so many records."""
+    """A published upper bound on an average share, from its count among this many records."""
     return share_up(min(1.0, share + six_sigma(share, counted)))
 
 

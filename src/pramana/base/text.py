@@ -29,7 +29,7 @@ from pramana.errors import InvalidNumber, harmless
 from pramana.types import Form
 
 Number = Fraction | float | int
-"""As text, a float stands for the shortest decimal that is read back as that float."""
+"""As text, a float is the shortest decimal that is read back as that float."""
 
 MANY = 10**6
 FEW = Decimal("0.0001")
@@ -42,7 +42,7 @@ MOST_LINES = 12
 
 
 def plain(result: object, names: str = "") -> Form:
-    """Attributes of a result as plain values, for JSON; all fields where none are named.
+    """Attributes of a result for JSON; all fields where none are named.
 
     >>> from pramana.base.measured_share import Measured
     >>> plain(Measured("link", 0.5, 0.4, 0.6, 10), "value trials")
@@ -115,13 +115,13 @@ def as_it_is(names: Sequence[str]) -> str:
     """What is said of columns that are left alone, in the number that goes with them.
 
     >>> as_it_is(["w"]), as_it_is(["w", "region"])
-    ('is released as it is', 'are released as they are')
+    ('is released unchanged', 'are released unchanged')
     """
-    return "is released as it is" if len(names) == 1 else "are released as they are"
+    return "is released unchanged" if len(names) == 1 else "are released unchanged"
 
 
 def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
-    """So many records and what they do, in the number that goes with it.
+    """A number of records and what they do, in the number that goes with it.
 
     >>> records_that(1, "holds", "hold", of="'a'"), records_that(1200, "is", "are")
     ("1 record of 'a' holds", '1,200 records are')
@@ -131,7 +131,7 @@ def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """So many of something, in the number that goes with it.
+    """A number of things, in the number that goes with it.
 
     >>> counted(1, "column"), counted(1200, "column"), counted(1, "column is", "columns are")
     ('1 column', '1,200 columns', '1 column is')
@@ -140,7 +140,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def text_up(number: Number, digits: int = 4) -> str:
-    """The number in so many significant digits, at or above it.
+    """The number rounded up to a number of significant digits.
 
     >>> text_up(1.00001), text_up(2/3, 3), text_up(12345.6, 3), text_up(1.5e9)
     ('1.001', '0.667', '12,400', '1.5e+9')
@@ -149,7 +149,7 @@ def text_up(number: Number, digits: int = 4) -> str:
 
 
 def text_down(number: Number, digits: int = 4) -> str:
-    """The number in so many significant digits, at or below it.
+    """The number rounded down to a number of significant digits.
 
     >>> text_down(2.9999), text_down(5e-324, 3)
     ('2.999', '5e-324')
@@ -239,7 +239,7 @@ def _plain(rounded: Decimal) -> str:
 
 
 def parts_of(text: str, apart: str = ",") -> list[str]:
-    """What stands in a list; a part in double quotes may hold the sign that sets them apart.
+    """The entries of a list; a part in double quotes may hold the sign that sets them apart.
 
     >>> parts_of('sex, "pets, if any", ,"say ""no"" "'), parts_of("job=a, b; sex=F", ";")
     (['sex', 'pets, if any', 'say "no" '], ['job=a, b', 'sex=F'])

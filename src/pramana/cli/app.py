@@ -178,7 +178,9 @@ def _words(arguments: Sequence[str]) -> list[str]:
     """The words of a command; no system hands over one with a zero byte, but Python can."""
     for place, word in enumerate(arguments, start=1):
         if "\0" in word:
-            raise InputError(f"No word of a command can hold a zero byte, and number {place} does.")
+            raise InputError(
+                f"An argument of a command cannot contain a zero byte, and number {place} does."
+            )
     return list(arguments)
 
 
@@ -221,7 +223,7 @@ def _notices_shown() -> Iterator[None]:
 def _interrupted(received: list[int]) -> int:
     number = received[0] if received else signal.SIGINT
     word = "Interrupted" if number == signal.SIGINT else "Terminated"
-    left = _written() if written_outputs() else "What was not finished leaves nothing behind."
+    left = _written() if written_outputs() else "Unfinished output was removed."
     return _fail(f"{word}. {left}", 128 + number)
 
 
@@ -258,14 +260,14 @@ def _is_for_memory(error: Exception) -> bool:
 def _memory() -> str:
     return (
         f"There is not enough memory: at most {memory_bound() / 2**30:.1f} GiB are taken, and the "
-        f"system gives less. Allow for more, or set PRAMANA_MEMORY lower. {_written()}"
+        f"system has less. Free memory, or set PRAMANA_MEMORY lower. {_written()}"
     )
 
 
 def _written() -> str:
     """The outputs that are complete although the command failed."""
     names = ", ".join(str(path) for path in written_outputs())
-    return f"Written before that: {names}." if names else "Nothing was written."
+    return f"Files written before the failure: {names}." if names else "Nothing was written."
 
 
 def _unforeseen(error: Exception) -> int:
@@ -273,7 +275,7 @@ def _unforeseen(error: Exception) -> int:
     if os.environ.get("PRAMANA_TRACEBACK"):
         raise error
     return _fail(
-        f"An unforeseen {type(error).__name__} stopped the command. {_written()} This is a "
+        f"An unexpected {type(error).__name__} stopped the command. {_written()} This is a "
         "fault in pramana: set PRAMANA_TRACEBACK=1 to see where (it may show data), and report it.",
         BAD_INPUT,
     )

@@ -155,7 +155,7 @@ def audit(
 
         individual = getattr(result, "individual", None)
         if individual is None:
-            raise InputError("--records goes with a table, not with a release.")
+            raise InputError("--records is for a table, not for a release.")
         with whole_file(records) as place:
             csv.write_csv(individual.to_arrow(), place)
     if json:
@@ -306,7 +306,7 @@ def report(
         size = output.stat().st_size
         show_json({"report": str(output), "external": made.external, "bytes": size})
         return
-    out().print(f"{output} holds the report.", markup=False)
+    out().print(f"{output} contains the report.", markup=False)
     if not made.external:
         note("It contains statistics of the original data: for the owner, not for publication.")
 
@@ -449,7 +449,7 @@ def compare(
         )
     if output is not None and not comparison.refused:
         write_whole(output, comparison.to_html(), force=force)
-        note(f"{output} holds the page; it contains statistics of the original data.")
+        note(f"{output} contains the comparison, with statistics of the original data.")
     reasons = {outcome.note for outcome in comparison.outcomes} if comparison.refused else set()
     if len(reasons) == 1:
         raise Infeasible(f"Every scenario was refused: {reasons.pop()}")
@@ -488,7 +488,7 @@ def show_guide(
     if table is None:
         sets = experiments.reference_sets(quick=quick)
     elif target is None:
-        raise InputError("The guide needs to know the class: add --target NAME.")
+        raise InputError("The guide needs the class to predict: add --target NAME.")
     else:
         sets = experiments.table_sets(table, target=target, test=test)
     bins = (5, 10) if quick else (5, 10, 15, 20, 40)
@@ -520,7 +520,7 @@ def show_guide(
         console,
         f"Take N = {choice.bins} bins and gamma = {text_up(choice.gamma, 6)}: accuracy "
         f"{choice.accuracy:.1%} on clean records, entropy {choice.entropy:.3f} bits."
-        + ("" if reached else " No combination reaches the accuracy asked; this is the highest."),
+        + ("" if reached else " No combination reaches this accuracy; it is the highest."),
         style="green" if reached else "bold red",
     )
     bullet(console, "An attribute with at most N distinct values is not binned.")

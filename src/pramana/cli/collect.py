@@ -93,14 +93,15 @@ def new(
     if others:
         bullet(
             out(),
-            f"No table of the survey names {listed(others)}: few people are asked, the others are "
-            "asked for what tables name. Add them to tables, or leave the questions out.",
+            f"No table of the survey names {listed(others)}: few people are asked these "
+            "questions, since the others answer the tables. Add them to tables, or leave the "
+            "questions out.",
         )
     for sentence in definition.consent():
         bullet(console, sentence)
     for entry in ("contact", "retention"):
         if not getattr(definition.survey, entry):
-            note(f"The survey states no {entry}: people read that the office does not state it.")
+            note(f"The survey states no {entry}: its page says that the office does not state it.")
     note(f"Try it: pramana collect serve {output}")
 
 
@@ -161,14 +162,14 @@ def serve(
     with opened_store(folder, definition, database) as store, listener_at(host, port) as at:
         if definition.consent() != consent_of(definition):
             by = definition.maker or "of an earlier version"
-            note(f"People see the texts of pramana {by}, not of this version.")
+            note(f"Respondents see the texts of pramana {by}, not of this version.")
         if page != page_of(definition):
             note("The page is not the one that this version makes: see pramana collect check.")
         if store.finished():
-            note("This survey is closed: no answer is accepted, and the page says so.")
+            note("This survey is closed: it accepts no more answers, and the page says so.")
         scheme = "http" if tls_cert is None else "https"
         where = public_address or f"{scheme}://{host}:{at.getsockname()[1]}/"
-        out().print(f"People answer at {where} until this is stopped.", markup=False)
+        out().print(f"The survey runs at {where} until you stop this command.", markup=False)
         out().file.flush()
         serve_survey(definition, store, page, at, encryption=encryption)
 
@@ -259,7 +260,7 @@ def close(
         )
         odd = status_of(definition, store).suspicions
     short = definition.short_of(release.records)
-    if definition.promises_too_much:
+    if definition.overstated:
         note("People were shown a stronger guarantee than the certificate states: inform them.")
     for words in (*short, *odd):
         note(words)
@@ -308,7 +309,7 @@ def demo(
     out().print(f"{done.accepted:,} were accepted. How they get to work:", markup=False)
     out().print(table_of(("travel", "truth", "estimate", "95 % interval"), rows,
                          right=("truth", "estimate", "95 % interval")))  # fmt: skip
-    out().print("The release verifies." if done.valid else "The release does NOT verify.")
+    out().print("The release verifies." if done.valid else "The release is NOT valid.")
     note(f"Look at it: pramana verify {done.release}; pramana studio {output} shows the survey.")
 
 

@@ -73,12 +73,12 @@ def _show(done: Demonstration) -> None:
     keys = ", ".join(column.name for column in plan.schema.randomised)
     console.print(
         f"[bold]{plan.records:,} people who do not exist[/], each known by {keys}.\n"
-        "Each of these values was kept or drawn anew by a chance that the design chose, then the "
-        "records were shuffled.\nGuarantees:"
+        "Each of these values was kept or replaced at random, with probabilities from the design, "
+        "and the records were shuffled.\nGuarantees:"
     )
     show_promises(console, plan, done.release.certificate)
     console.print("\nMarried people by age (the schema says that children are not):")
-    heads = ("age", "truth", "released", "estimated from the release", "95 % interval")
+    heads = ("age", "original", "released", "estimated from the release", "95 % interval")
     rows = [
         (
             line.age,
@@ -258,8 +258,7 @@ def ledger(
             return
         console.print(
             f"{entries} entr{'y' if entries == 1 else 'ies'} of {tables} "
-            f"table{'' if tables == 1 else 's'}: each line follows the one before it, and none is "
-            "missing."
+            f"table{'' if tables == 1 else 's'}: the chain is complete and unaltered."
         )
         for notice in (*ledger_file.unconfirmed, *ledger_file.open_to_others):
             note(notice)
@@ -296,7 +295,7 @@ def clean(
       pramana clean results/ --remove
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} must be a folder, and is none.")
+        raise InputError(f"{folder} must be a folder.")
     left = remove_leftovers(folder) if remove else leftovers(folder)
     if json:
         names = [str(one.folder) for one in left]
@@ -309,4 +308,4 @@ def clean(
     elif left:
         note(f"Remove them: pramana clean {folder} --remove")
     else:
-        typer.echo("Nothing was left here.")
+        typer.echo("No leftover files.")

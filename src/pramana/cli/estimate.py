@@ -289,7 +289,7 @@ def _show_tree(learned: LearnedTree, depth: int) -> None:
     accuracy = learned.accuracy
     if accuracy is not None:
         gone = accuracy.without_class
-        left_out = f" {records_that(gone, 'has', 'have')} no class, left out." if gone else ""
+        left_out = f" {records_that(gone, 'has', 'have')} no class: left out." if gone else ""
         bullet(
             console,
             f"Right on {accuracy.value:.1%} of {accuracy.records:,} clean records "
@@ -305,7 +305,7 @@ def _refuse_with(asked: str, others: Mapping[str, object]) -> None:
     """Refuse options that would be ignored."""
     given = [f"--{name}" for name, value in others.items() if value is not None]
     if given:
-        raise InputError(f"{', '.join(given)} says nothing about {asked}: leave one of them out.")
+        raise InputError(f"{', '.join(given)} does not apply to {asked}: leave one of them out.")
 
 
 def _asked(
@@ -322,7 +322,7 @@ def _asked(
         verbs = " or for ".join(f"--{verb}" for verb in named)
         raise InputError(f"Ask for {verbs}, one at a time.")
     if at and "quantile" not in named:
-        raise InputError("--at says which quantiles: give --quantile COLUMN with it.")
+        raise InputError("--at lists the quantiles of --quantile COLUMN: give that option too.")
     for verb, column in named.items():
         more: Form = {}
         if verb == "quantile" and at:
@@ -376,9 +376,9 @@ def show_estimate(estimate: Estimate, labels: Labels) -> None:
     if estimate.no_interval:
         bullet(console, f"No interval: {estimate.no_interval}")
         return
-    kind = "together" if estimate.simultaneous else "each"
+    kind = "all together" if estimate.simultaneous else "one by one"
     about = "these records" if estimate.infer == "records" else "the population behind them"
-    bullet(console, f"Intervals hold {kind}, about {about}; {estimate.records:,.0f} records.")
+    bullet(console, f"Intervals are valid {kind}, about {about}; {estimate.records:,.0f} records.")
 
 
 def contrast_of(

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from inspect import cleandoc, signature
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
@@ -260,12 +261,21 @@ class PlanCommand(BriefCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of options, and a list of the methods with their targets."""
         super().format_options(ctx, formatter)
-        lines = []
-        for name, method in METHODS.items():
-            flags = [target.flag for aim in method.aims for target in GUARANTEES[aim].cli_options]
-            lines.append((name, f"{method.when} ({', '.join(flags)})" if flags else method.when))
-        with formatter.section("Methods (--method NAME --help shows the options of one)"):
-            formatter.write_dl(lines)
+        named = ctx.meta.get("method")
+        if named or ctx.meta.get(HELP_ALL):
+            with formatter.section("Method" if named else "Methods"):
+                names = [named] if named else METHODS
+                formatter.write_dl([(name, _method_text(name)) for name in names])
+        else:
+            text = f"Methods (--method NAME --help explains one): {', '.join(METHODS)}."
+            formatter.write("\n" + fill(text, formatter.width, break_on_hyphens=False) + "\n")
+
+
+def _method_text(name: str) -> str:
+    """When a method is used, and the targets that it takes."""
+    method = METHODS[name]
+    flags = [target.flag for aim in method.aims for target in GUARANTEES[aim].cli_options]
+    return f"{method.when} ({', '.join(flags)})" if flags else method.when
 
 
 def options_by_flag() -> dict[str, dict[str, Option]]:

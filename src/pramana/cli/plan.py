@@ -218,14 +218,14 @@ def _with_tables(schema: SchemaType, texts: list[str]) -> SchemaType:
 
 
 def _method_of(method: type[Method], options: Form) -> Method:
-    """The method with the options that were given; those of another method are refused."""
+    """The method with the options that were given; options of another method are refused."""
     known = options_by_flag() if options else {}
     values: Form = {}
     for flag, value in options.items():
         option = known[flag].get(method.name)
         if option is None:
             raise InputError(
-                f"{flag} is no option of method {method.name}: it goes with --method "
+                f"{flag} is no option of method {method.name}: it is for --method "
                 f"{' or '.join(known[flag])}."
             )
         values[option.name] = option.value(value)
@@ -319,7 +319,10 @@ def design(
     if show_matrix:
         show_matrices(made)
     if blind and table is not None:
-        note("Compared by the schema and expected errors alone; --by-trials tries FILE itself.")
+        note(
+            "Compared by the schema and expected errors alone; --by-trials tries the methods on "
+            "FILE."
+        )
     if table is not None:
         note(f"Make the release: {hints.release()}")
 
@@ -390,7 +393,7 @@ def protect(
       pramana protect s3a://bucket/people --schema schema.toml --k 100 -o release/ --engine spark
     """
     if output is None:
-        raise InputError("A release needs a place: give a folder with -o.")
+        raise InputError("Give the output folder of the release with -o.")
     if format_ is not None and format_ not in format_names():
         raise InputError(f"--format must be one of {', '.join(format_names())}, got '{format_}'.")
     api.require_free(output, force=force)
@@ -431,7 +434,7 @@ def protect(
             "data": None if certificate.data is None else certificate.data.name,
             "signed": certificate.signature is not None,
             "for_publication": not certificate.reproducible,
-            "verbatim": unchanged[0].to_json() if unchanged else None,
+            "unchanged_records": unchanged[0].to_json() if unchanged else None,
             "risk": release.file_risk.to_json(),
             "publishable": release.publishable.to_json(),
         }
@@ -503,11 +506,11 @@ def _warn_of_others(release: Release, place: Path) -> None:
     have, are = ("has", "it is") if len(others) == 1 else ("have", "they are")
     warning = (
         f"{names} {have} the same columns and number of records. If {are} of the "
-        "same people, all together protect less"
+        "same people, together they protect less"
     )
     composable = api.composable(release, others)
     if not composable:
-        note(f"{warning}; how much less cannot be computed from what their certificates state.")
+        note(f"{warning}; how much less cannot be computed from their certificates.")
         return
     folders = [as_file(str(folder)) for folder in (place, *composable)]
     note(f"{warning}: {pasted(['pramana', 'attack', 'composition', *folders])}")

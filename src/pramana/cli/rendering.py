@@ -107,14 +107,14 @@ def show_plan(plan: Plan) -> None:
     console.print(f"Method [bold]{escape(plan.method.name)}[/], {plan.records:,} records.")
     if plan.anonymity_set != plan.records:
         console.print(
-            f"At least {plan.anonymity_set:,} of them share what may be known of a person."
+            f"At least {plan.anonymity_set:,} of them share the columns that an attacker may know."
         )
     console.print()
     if "sets" in form or form["columns"]:  # methods in groups have no matrix to tell of
         console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))
         console.print()
-    if plan.dials is not None:
-        console.print(plan.dials, markup=False, soft_wrap=True)
+    if plan.trade_off is not None:
+        console.print(plan.trade_off, markup=False, soft_wrap=True)
     show_promises(console, plan)
     gain = form.get("gain_over_equal")
     if gain is not None and gain >= 0.0005:
@@ -135,20 +135,20 @@ def _columns(plan: Plan, form: Form) -> Any:
             rows.append((name, f"with {parameters['together_with'][0]}", "", "", ""))
             continue
         numbers = (parameters.get(word) for word in ("retention", "smallest_diagonal", "epsilon"))
-        shown = ("" if number is None else text_up(number) for number in numbers)
+        shown = ("" if number is None else text_up(number, 3) for number in numbers)
         rows.append((name, f"{parameters['values']:,}", *shown))
     return table_of(heads, rows, right=heads[1:])
 
 
 def _sets(sets: list[Form]) -> Any:
     """The attribute sets, the most frequent first."""
-    heads = ("asked for", "cells", "of the records", "retention")
+    heads = ("attribute set", "cells", "records", "retention")
     rows = [
         (
             " x ".join(one["columns"]),
             f"{one['cells']:,}",
             f"{100 * one['share']:.1f} %",
-            text_up(one["retention"]),
+            text_up(one["retention"], 3),
         )
         for one in sets[:MOST_SETS]
     ]
@@ -207,7 +207,7 @@ def show_matrices(plan: Plan) -> None:
         labels = [_label(label) for label in form["labels"]]
         values = zip(labels, form["values"], strict=True)
         rows = [(label, *(f"{p:.4f}" for p in row)) for label, row in values]
-        console.print(f"\n{name}: rows are truths, columns released values", markup=False)
+        console.print(f"\n{name}: rows are original values, columns released values", markup=False)
         console.print(table_of(("", *labels), rows, right=labels))
 
 
@@ -225,7 +225,7 @@ def plan_made(plan: Plan, made: Certificate) -> Form:
     kept = {claim.name for claim in made.claims}
     guarantees = [guarantee for guarantee in form["guarantees"] if guarantee["name"] in kept]
     whole = len(guarantees) == len(form["guarantees"])
-    return form | {"guarantees": guarantees, "dials": form["dials"] if whole else None}
+    return form | {"guarantees": guarantees, "trade_off": form["trade_off"] if whole else None}
 
 
 def show_promises(console: Console, plan: Plan, made: Certificate | None = None) -> None:

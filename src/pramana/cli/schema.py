@@ -130,7 +130,7 @@ def _next_step(
     place = as_file(str(to))
     if not description.keys:
         named = [*look, "--keys", "A,B", *read, "-o", place, "--force"]
-        return f"{to} is written. It needs keys, which you name: {pasted(named)}"
+        return f"{to} is written. It has no keys yet: name them: {pasted(named)}"
     k = str(api.usual_k(description.records))
     design = ["pramana", "design", file, "--schema", place, "--k", k, *read]
     return (
@@ -193,12 +193,11 @@ def _show_uniques(description: Description) -> None:
     names = ", ".join(column.name for column in description.keys)
     if names:
         console.print(
-            f"{description.unique:,} of {description.records:,} records are the only one with "
-            f"their values of {names}.",
+            f"{description.unique:,} of {description.records:,} records are unique on {names}.",
             markup=False,
         )
     else:
-        console.print("No key was found: name the columns that tell people apart with --keys.")
+        console.print("No key was found: name the columns that identify people with --keys.")
     unchanged = [one for one in description.profiles if one.adds is not None and not one.withheld]
     if unchanged:
         console.print(
@@ -254,7 +253,7 @@ def schema(
     if json_schema == (path is not None):
         raise InputError("Give a schema file to check, or --json-schema.")
     if bool(dropped or coarser) != (output is not None):
-        raise InputError("What is changed by --without or --coarsen is written to --output.")
+        raise InputError("--without and --coarsen need --output for the new schema.")
     if path is None:
         show_json(api.json_schema())
         return

@@ -18,8 +18,8 @@ A panel asks the same people several times. What is sent passes two mixtures. Th
 is drawn once for every answer that can be given, and the device keeps the result. The other, Q, is
 drawn in every wave. One wave sees the product PQ. All waves together tell no more than P about
 people who always give the same answers, and no more than Q each time about the others
-(docs/proofs/collected.md). Weights of P and Q are multiples of 2**32, so that their products are
-integers over 2**64 again.
+(docs/proofs/collected_panels.md). Weights of P and Q are multiples of 2**32, so that their products
+are integers over 2**64 again.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def two_stages(
     one_wave = log_of(Fraction(mechanism.gamma))
     if all_waves < one_wave:
         raise Infeasible(
-            f"all_waves_epsilon must be at least that of one wave, {text_up(one_wave, 3)}, got "
-            f"{text_down(all_waves, 6)}."
+            f"all_waves_epsilon must be at least the epsilon of one wave, {text_up(one_wave, 3)}, "
+            f"got {text_down(all_waves, 6)}."
         )
     sampled = isinstance(mechanism, AttributeSampler)
     steps = _steps_of(mechanism)
@@ -169,17 +169,17 @@ class Draw:
         size = len(self.cells)
         return [(TOTAL - (size - cells) * self.other) / TOTAL for cells in sorted(agreeing)]
 
-    def place(self, truth: Cell) -> int:
+    def place(self, original: Cell) -> int:
         """The number of the cell that was answered."""
-        if truth not in self.places:
+        if original not in self.places:
             raise OutsideDomain(
-                f"The answers to {' and '.join(self.columns)} cannot be given together."
+                f"These answers to {' and '.join(self.columns)} are impossible together."
             )
-        return self.places[truth]
+        return self.places[original]
 
-    def draw(self, truth: Cell, word: int) -> int:
+    def draw(self, original: Cell, word: int) -> int:
         """The number of the cell that is sent."""
-        return self.drawn(self.place(truth), word, self.other)
+        return self.drawn(self.place(original), word, self.other)
 
     def drawn(self, place: int, word: int, other: int) -> int:
         """The number of the cell drawn for a cell, by a mixture with this weight."""
@@ -217,7 +217,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class SentRecord:
-    """What leaves the page of a person.
+    """The record that the page of a person sends.
 
     >>> record = SentRecord(3, (41,))
     >>> record.spelled(widths=(2, 3))
@@ -300,8 +300,8 @@ class AnswerChannel:
         draws = self.asked[remembered.asked].draws
         for draw, table, word in zip(draws, remembered.cells, words, strict=True):
             assert draw.stages is not None  # noqa: S101 - something was remembered
-            truth = _answers_to(draw, answers)
-            cells.append(draw.drawn(table[draw.place(truth)], word, draw.stages[1]))
+            original = _answers_to(draw, answers)
+            cells.append(draw.drawn(table[draw.place(original)], word, draw.stages[1]))
         return SentRecord(remembered.asked, tuple(cells))
 
     @property
@@ -347,12 +347,14 @@ class AnswerChannel:
             for part, width in zip(parts, self.widths, strict=True)
         )
         if not fits:
-            raise InputError("A record must be spelled as the survey says, and this one is not.")
+            raise InputError("A record must have the format of the survey, and this one has not.")
         place, *cells = map(int, parts)
         draws = self.asked[place].draws if place < len(self.asked) else ()
         inside = all(cell < len(draw.cells) for cell, draw in zip(cells, draws, strict=False))
         if not draws or not inside or any(cells[len(draws) :]):
-            raise InputError("A record must be one that the survey can send, and this one is not.")
+            raise InputError(
+                "A record must be one that the page of the survey can send, and this one is not."
+            )
         return SentRecord(place, tuple(cells[: len(draws)]))
 
     def values(self, record: SentRecord) -> dict[str, str]:

@@ -63,7 +63,7 @@ def certificate_of(definition: Definition, records: int) -> Certificate:
     If fewer people came than were expected, a target may be missed, and the certificate says so.
     """
     asked = {one.name: one for one in definition.asked}
-    claims = tuple(Claim(one, asked.get(one.name)) for one in definition.promised(records))
+    claims = tuple(Claim(one, asked.get(one.name)) for one in definition.guarantees(records))
     certificate = replace(bare_certificate(definition, records), claims=claims)
     error = METHODS[definition.method]().expected_error_of(certificate)
     return certificate if error is None else replace(certificate, expected_error=error.sentence())
@@ -113,7 +113,7 @@ def collected_release(definition: Definition, store: Store) -> Release:
     """The release as it would be if the survey were closed now, in memory."""
     texts = list(store.records())
     if len(texts) < FEWEST:
-        raise InputError(f"A release needs at least two answers, and {len(texts)} came so far.")
+        raise InputError(f"A release needs at least two answers, and {len(texts)} were received.")
     certificate = certificate_of(definition, len(texts))
     return Release(certificate, open_table(released_table(definition, texts)))
 
@@ -151,7 +151,7 @@ def close_survey(
     if answers < minimum:
         raise InputError(
             f"People were promised that nothing is published of fewer than {minimum:,} answers, "
-            f"and {answers:,} came so far. Wait for more, or delete the answers.",
+            f"and {answers:,} were received. Wait for more, or delete the answers.",
             code="too-few-answers",
             count=answers,
             limit=minimum,
@@ -167,8 +167,8 @@ def close_survey(
     except (OSError, PramanaError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
         raise InputError(
-            f"{why or 'It could not be written'}: the survey takes no more answers, and there is "
-            f"no {to} yet. Close it again when that is mended."
+            f"{why or 'It could not be written'}: the survey takes no more answers, and {to} was "
+            "not written. Remove the cause and close it again."
         ) from None
 
 
@@ -192,9 +192,8 @@ def _release_that_passes(definition: Definition, store: Store, *, accept_failed:
     if failed:
         details = "; ".join(f"{check.name}: {check.detail}" for check in failed)
         raise DoesNotHold(
-            f"A release of these answers would fail 'pramana verify' ({details}). Somebody may "
-            "have invented answers. Look at 'pramana collect status', or close with "
-            "--accept-failed.",
+            f"A release of these answers would fail 'pramana verify' ({details}). Some answers "
+            "may be forged. See 'pramana collect status', or close with --accept-failed.",
             code="failed-checks",
             checks=[check.name for check in failed],
         )
@@ -209,7 +208,7 @@ class Status:
     """How far a survey has come.
 
     Attributes:
-        answers: how many came so far.
+        answers: how many were received.
         expected: how many were expected.
         minimum: how many are needed before anything is published.
         k: the Pk-anonymity of a release of these answers, for whoever knows that no more came.
@@ -237,19 +236,19 @@ def status_of(definition: Definition, store: Store) -> Status:
     warnings = [suspicion.sentence() for suspicion in suspicions(definition.channel, store.tally())]
     more = len(warnings) - MOST_SUSPICIONS
     if more > 0:
-        warnings[MOST_SUSPICIONS:] = [f"{more:,} more counts lie beyond what any truth explains."]
+        warnings[MOST_SUSPICIONS:] = [f"{more:,} more counts are impossible in any original data."]
     if answers < FEWEST:
         return Status(answers, survey.expected, survey.minimum, None, (), tuple(warnings))
     warnings += [
         f"A release of these answers would fail 'pramana verify': {check.name}, {check.detail}."
         for check in failed_checks(collected_release(definition, store))
     ]
-    promised = definition.promised(answers)
-    sentences = definition.promises(promised)
+    promised = definition.guarantees(answers)
+    sentences = definition.sentences(promised)
     if not survey.codes:
         cases = [repeats(definition, answers, times=times) for times in (2, 5)]
         sentences.append(
-            f"Nothing keeps people from answering again, which covers less: {'; '.join(cases)}."
+            f"People can answer several times, which weakens the guarantee: {'; '.join(cases)}."
         )
     return Status(
         answers,
@@ -271,7 +270,7 @@ def repeats(definition: Definition, answers: int, *, times: int) -> str:
     ratio = Fraction(definition.mechanism.anonymity_ratio)
     k = 1 + Fraction(max(answers - times, 0), times) * ratio
     epsilon = text_up(times * log_up(definition.mechanism.gamma), 3)
-    return f"epsilon {epsilon} and a k of {floor_text(k)} for who answered {times} times"
+    return f"epsilon {epsilon} and a k of {floor_text(k)} for a person who answered {times} times"
 
 
 @dataclass(frozen=True)
@@ -378,7 +377,7 @@ def live(
         if status.answers >= FEWEST and names:
             release = collected_release(definition, store)
             tables = [_live_table(definition, release, name) for name in names]
-    k_expected = _k_of(definition.promised(survey.expected))
+    k_expected = _k_of(definition.guarantees(survey.expected))
     return Live(survey.title, status, k_expected, closed, tuple(tables))
 
 
@@ -432,14 +431,14 @@ class Suspicion:
         return self.of * _divergence(share, self.most if self.too_many else self.least)
 
     def sentence(self) -> str:
-        """In plain words."""
+        """In words."""
         pairs = zip(self.columns, self.cell, strict=True)
         values = ", ".join(f"{name} = {value}" for name, value in pairs)
         side, most = ("More", "at most") if self.too_many else ("Fewer", "at least")
         bound = self.of * (self.most if self.too_many else self.least)
         return (
-            f"{side} records say {values} than people who use the page can send: {self.count:,}, "
-            f"where {most} {bound:,.0f} are expected whatever is true."
+            f"{side} records say {values} than the page can send: {self.count:,}, where {most} "
+            f"{bound:,.0f} are expected in any original data."
         )
 
 

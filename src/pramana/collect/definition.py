@@ -86,7 +86,7 @@ class DefinitionForm(Struct):
     mechanism: Annotated[list[Any], Meta(min_length=1)]
     page: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     identity: Text
-    promises: Annotated[list[dict[Text, Text | int | float | bool | None]], Meta(min_length=1)]
+    guarantees: Annotated[list[dict[Text, Text | int | float | bool | None]], Meta(min_length=1)]
     consent: list[Text]
     pramana: Annotated[str, Meta(pattern=r"\A[0-9A-Za-z.+!_-]{1,40}\Z")]
     signature: Annotated[str, Meta(pattern=r"\A[0-9a-f]{128}\Z")] | None = None
@@ -106,7 +106,7 @@ class Definition:
         stages: the two stages of each draw, in a panel.
         wave: which one, in a panel; no part of what is signed.
         maker: the version of pramana that made it.
-        told: what people are told, as it was signed; what this version says where it is new.
+        told: the text of the page, as it was signed; the text of this version for a new survey.
         stated: what is promised to them, as it was signed; the same.
     """
 
@@ -124,7 +124,7 @@ class Definition:
     def changed(self, **what: Any) -> Definition:
         """The same with another page, signature or wave: what was computed still holds."""
         changed = replace(self, **what)
-        computed = ("survey", "channel", "identity", "keys", "promises_too_much", "_at_minimum",
+        computed = ("survey", "channel", "identity", "keys", "overstated", "_at_minimum",
                     "_at_expected", "_matrices", "_consent_of_this_version")  # fmt: skip
         kept = {name: value for name, value in self.__dict__.items() if name in computed}
         changed.__dict__.update(kept)
@@ -145,7 +145,7 @@ class Definition:
         """The targets."""
         return tuple(guarantees_from_options(self.survey.target))
 
-    def promised(self, people: int | None = None) -> tuple[Guarantee, ...]:
+    def guarantees(self, people: int | None = None) -> tuple[Guarantee, ...]:
         """The guarantees for this many answers; for the promised minimum where not stated."""
         if people == self.survey.expected:
             return self._at_expected
@@ -163,8 +163,8 @@ class Definition:
         evidence = Evidence(self.survey.schema, people, people, self.mechanism)
         return attained(evidence, self.asked)
 
-    def promises(self, guarantees: Sequence[Guarantee]) -> list[str]:
-        """What holds in plain words, as the certificate says it."""
+    def sentences(self, guarantees: Sequence[Guarantee]) -> list[str]:
+        """The guarantees in words, as in the certificate."""
         schema = self.survey.schema
         made = Made.of(schema, {}, self.mechanism.marks)
         return [Claim(one).sentence(schema, made) for one in guarantees]
@@ -215,19 +215,19 @@ class Definition:
 
     def short_of(self, answers: int) -> list[str]:
         """The targets that this many answers miss, in words."""
-        attained = {one.name: one for one in self.promised(answers)}
+        attained = {one.name: one for one in self.guarantees(answers)}
         return [
             f"{answers:,} people answered where {self.survey.expected:,} were expected: "
-            f"{asked} was asked, and {attained.get(asked.name, 'nothing')} is what holds. The "
-            "certificate states that; tell those who answered."
+            f"{asked} was asked, and {attained.get(asked.name, 'nothing')} is attained. The "
+            "certificate states it; inform the respondents."
             for asked in self.asked
             if asked.name not in attained or not attained[asked.name].implies(asked)
         ]
 
     @cached_property
-    def promises_too_much(self) -> bool:
+    def overstated(self) -> bool:
         """Whether people or the office read stronger guarantees than this version computes."""
-        attained = {one.name: one for one in self.promised()}
+        attained = {one.name: one for one in self.guarantees()}
         if not all(_is_implied(attained.get(str(form.get("name"))), form) for form in self.stated):
             return True
         if self.panel is not None:
@@ -238,11 +238,11 @@ class Definition:
 
     def require_kept(self) -> None:
         """Refuse to take answers under a guarantee that does not hold."""
-        if self.promises_too_much:
+        if self.overstated:
             raise AlteredRelease(
-                f"{DEFINITION} was altered, or made by a pramana that promised too much: it "
-                "promises more than its matrices keep. No more answers are taken under it; "
-                "'pramana collect close' states what holds for those that came."
+                f"{DEFINITION} was altered, or made by a faulty version of pramana: it states more "
+                "than its matrices guarantee. It accepts no more answers; 'pramana collect close' "
+                "states what is guaranteed for the answers received."
             )
 
     @property
@@ -269,13 +269,13 @@ class Definition:
         return content | {"stages": stages}
 
     def _signed(self) -> Form:
-        promises = list(self.stated) or [
-            {"name": one.name, **one.to_json()} for one in self.promised()
+        stated = list(self.stated) or [
+            {"name": one.name, **one.to_json()} for one in self.guarantees()
         ]
         return self._content() | {
             "page": self.page,
             "identity": self.identity,
-            "promises": promises,
+            "guarantees": stated,
             "consent": self.consent(),
             "pramana": self.maker,
         }
@@ -314,7 +314,7 @@ class Definition:
                 page=form.page,
                 signature=form.signature,
                 told=tuple(form.consent),
-                stated=tuple(form.promises),
+                stated=tuple(form.guarantees),
             )
             reports = form.method == "attribute-sampling"
             mechanism = from_short_form(form.mechanism, bare.answers, reports=reports)
@@ -327,8 +327,7 @@ class Definition:
             raise NotARelease(f"{DEFINITION} contradicts itself: {error} {way}") from None
         if written != content:
             raise AlteredRelease(
-                f"{DEFINITION} was altered: it does not follow from itself. "
-                f"{way_out(definition.maker)}"
+                f"{DEFINITION} was altered: its entries do not agree. {way_out(definition.maker)}"
             )
         return definition
 
@@ -426,8 +425,8 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
             plan = design(survey.schema, *asked, records=survey.expected, method=name)
             if number_of_cells(plan.mechanism) > MOST_CELLS:
                 raise TooLarge(
-                    f"A survey may have at most {MOST_CELLS:,} cells over all its sets. Ask less, "
-                    "or give fewer answers to choose from."
+                    f"A survey may have at most {MOST_CELLS:,} cells over all its sets. Ask fewer "
+                    "questions, or offer fewer answers."
                 )
             plans.append(plan)
         except PramanaError as error:
@@ -439,16 +438,14 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
     if survey.all_waves_epsilon is not None:
         mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
         if mechanism.gamma == 1 or mechanism.gamma > best.mechanism.gamma:
-            raise Infeasible(
-                "A panel with so small an epsilon sends nothing but chance: state a larger one."
-            )
+            raise Infeasible("A panel with this epsilon sends pure noise: state a larger epsilon.")
     maker = version_of("pramana")
     definition = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
     kept = max(draw.kept for together in definition.channel.asked for draw in together.draws)
     if kept >= MOST_KEPT:
         raise InvalidNumber(
-            f"Answers would be sent as they were given with a probability of {percent_up(kept)}, "
-            "and people are told that it may be chance. Ask for a smaller epsilon or a larger k."
+            f"Answers would be sent unchanged with a probability of {percent_up(kept)}, and the "
+            "page says that an answer may be random. Ask for a smaller epsilon or a larger k."
         )
     return definition, best
 

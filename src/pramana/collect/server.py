@@ -281,7 +281,7 @@ class _Requests:
         from starlette.requests import ClientDisconnect
 
         if not from_own_page(request.headers, self._public_address):
-            return _said(400, error="Another page than that of the survey has sent this.")
+            return _said(400, error="This request does not come from the page of the survey.")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # a form of another page cannot send this type
             return _said(415, error="The content type of an answer must be application/json.")
@@ -438,7 +438,7 @@ def serve_survey(
     *,
     encryption: Encryption | None = None,
 ) -> None:
-    """Listen until the process is told to stop; nothing about who sends is written anywhere."""
+    """Listen until the process is stopped; nothing about who sends is written anywhere."""
     require_server()
     import uvicorn
 

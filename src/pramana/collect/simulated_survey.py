@@ -1,8 +1,8 @@
 """A survey of simulated people: they answer through HTTP, and only this module knows them.
 
 Each simulated person opens a connection, randomises by the channel of the definition as a page
-would, and sends the record. Then the survey is closed, and what the release says stands next to the
-truth of the simulation.
+would, and sends the record. Then the survey is closed, and the estimates are shown next to the
+simulated data.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ main()
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
-    """A collector in a process of its own; gives its port and the number of the process.
+    """A collector in a separate process; gives its port and the number of the process.
 
     What its terminal says to us it does not hear, and what it says nobody hears but we.
     """

@@ -3,8 +3,8 @@
 Two tables that share no key. A record has a random number of 63 bits and is kept in the order of
 these numbers, so that neither the order of arrival nor a time can be read off the table. A token is
 kept as its keyed hash, so that the same answer counts once when it is sent again; nothing says
-which record came with which token. Both are written in one transaction, together with those of all
-others who sent at about the same time, and answers are acknowledged after it is on the disk.
+which record came with which token. Both are written in one transaction, together with the answers
+of all others who sent at about the same time, and answers are acknowledged after it is on the disk.
 
 A database lays down rows where there is room, so that its file tells in which order they came, and
 which token came with which record, whatever the rows say. ``stir`` writes all of them anew in the
@@ -12,9 +12,9 @@ order of their random numbers. It runs every minute while answers come, at the e
 is opened by a collector, and after anybody found a log that a collector which was killed has left.
 
 A PostgreSQL database may be shared by several collectors. It keeps the number of its transaction
-beside each row, so that a token could be tied to the record that came with it: ``stir`` writes each
-table by a transaction of its own. The log of the database keeps what was before until it is
-recycled: let nobody copy or archive it while a survey is under way.
+with each row, so that a token could be tied to the record that came with it: ``stir`` writes each
+table in a separate transaction. The log of the database keeps what was before until it is recycled:
+let nobody copy or archive it while a survey is under way.
 """
 
 from __future__ import annotations

@@ -291,7 +291,7 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
             )
         for name, number in self.target.items():
             if isinstance(number, int) and abs(number) > MOST_NUMBER:
-                raise InvalidSchema(f"{name} is too large a number.")
+                raise InvalidSchema(f"{name} is too large.")
             if name.endswith("epsilon") and number > MOST_EPSILON:
                 raise InvalidSchema(
                     f"{name} must be at most {MOST_EPSILON}: a larger one guarantees nothing."

@@ -133,7 +133,7 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     definition, page = load_survey(folder)
     same = page == page_of(definition)
     by = f"made by pramana {definition.maker}"
-    follows = f"guarantees and channel follow; survey {definition.identity}"
+    follows = f"guarantees and matrices recomputed; survey {definition.identity}"
     about_page = (
         f"{'' if same else 'not '}the page that this version makes of it; "
         f"SHA-256 {definition.page}{'' if same else f'; {by}: check it with that one'}"
@@ -147,7 +147,7 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
         signed = definition.signature is not None and definition.has_signature_of(key)
         checks.append(Check.decided("signature", signed, f"{'' if signed else 'not '}by this key"))
     elif definition.signature is not None:
-        checks.append(Check.asserted("signature", "there is one; give the key of the office"))
+        checks.append(Check.asserted("signature", "signed; give the public key of the office"))
     return Verdict(tuple(checks))
 
 
@@ -158,13 +158,13 @@ def _check_of_words(definition: Definition, by: str) -> Check:
         for word, text in definition.survey.words.items()
         if text != definition.survey.translation[word]
     ]
-    words = f"in the office's own words, which are not checked: {', '.join(changed)}"
+    words = f"texts written by the office, which are not checked: {', '.join(changed)}"
     if definition.consent() != consent_of(definition):
-        differs = f"this version tells people something else; {by}: check it with that one"
+        differs = f"this version has other texts; {by}: check it with that one"
         return Check.decided("words", False, f"{differs}; {words}" if changed else differs)
     if changed:
-        return Check.asserted("words", f"{words}; all else is what this version says")
-    return Check.decided("words", True, "what people are told is what this version says")
+        return Check.asserted("words", f"{words}; all else is the text of this version")
+    return Check.decided("words", True, "the texts of the page are the texts of this version")
 
 
 # -- the store of answers --------------------------------------------------------------------------
@@ -195,8 +195,8 @@ def opened_store(
 def _opened(folder: Path, definition: Definition, database: str | None) -> Iterator[Store]:
     if database is None and kept_elsewhere(folder):
         raise InputError(
-            f"The answers to the survey in {folder} are kept in a database: say in which one, by "
-            f"--database URL. (If that is no longer so, remove {folder / ELSEWHERE}.)"
+            f"The answers to the survey in {folder} are kept in a database: name it by --database "
+            f"URL. (If that is no longer so, remove {folder / ELSEWHERE}.)"
         )
     place = database or _store_file(folder, definition)
     try:

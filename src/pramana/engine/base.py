@@ -322,7 +322,7 @@ def sum_name(name: str) -> str:
 
 
 def sums_in(answer: pa.Table) -> dict[str, FloatArray]:
-    """The sums of an answer by their short names; a record without a weight counts nothing."""
+    """The sums of an answer by their short names; a record without a weight counts zero."""
     there = set(answer.column_names)
     named = {name: sum_name(name) for name in SUMS}
     columns = {name: answer.column(own) for name, own in named.items() if own in there}

@@ -164,7 +164,7 @@ def _mapped(parts: Iterator[Part], step: MapBatches) -> Iterator[Part]:
 
 
 def _cells(columns: int) -> Callable[[Part], int]:
-    """How many cells a part of so many columns has."""
+    """How many cells a part of this many columns has."""
     return lambda part: part.records * columns
 
 

@@ -35,7 +35,7 @@ RANGE_RECORDS: Final = 2**16
 RANGE_CELLS: Final = 2**21
 WIDE_BITS_MOST: Final = 12
 WIDE: Final = 8
-"""A range of a table of more columns has about so many cells: it is copied thrice on its way."""
+"""A range of a table of more columns has about this many cells: it is copied thrice on its way."""
 
 SHARE: Final = 6
 """Of the memory allowed that is held before it goes to the temporary file."""

@@ -146,24 +146,24 @@ class Advice(Shown):
         if helping:
             gains = [change.gain for change in helping]
             return [first, "Each of these changes makes one usable:", *gains]
-        return [first, "No single change of the schema makes one usable: ask for a lower k, or "
-                "release fewer or coarser keys."]  # fmt: skip
+        remedy = "Lower k, or release fewer or coarser keys."
+        return [first, f"No single change of the schema makes one usable. {remedy}"]
 
     def _choice(self, best: MethodTrial) -> list[str]:
         """The recommended method, and why it and no other one."""
         within = [one for one in self.done if one.exposure <= self.chance and not one.unanswered]
         beyond = [one for one in self.done if one.exposure > self.chance]
-        reason = "no method stays within the chance, and this one exceeds it least"
+        bound = f"at most {_share_up(self.chance)} of people"
+        reason = f"no method identifies {bound}, and this one exceeds it least"
         if within:
             others = ", ".join(
                 f"{one.scenario.title} {share_text(one.error)}" for one in within if one is not best
             )
-            reason = "it alone stays within the chance"
+            reason = f"only this method identifies {bound}"
             if others:
-                reason = "of the methods that stay within the chance it has the least error "
-                reason += f"({others})"
+                reason = f"it has the least error of the methods that identify {bound} ({others})"
             if others and best is not min(within, key=lambda one: one.error):
-                reason = f"it changes unique records; others within the chance: {others}"
+                reason = f"it changes unique records; others that identify {bound}: {others}"
         lines = [f"Take {best.scenario.name}: {_error_words(best)}; {reason}."]
         if within and not best.changes_records:
             lines.append(
@@ -173,7 +173,9 @@ class Advice(Shown):
             )
         if beyond and within:
             names = ", ".join(f"{one.scenario.title} {_share_up(one.exposure)}" for one in beyond)
-            lines.append(f"More than {_share_up(self.chance)} of people are found after: {names}.")
+            lines.append(
+                f"More than {_share_up(self.chance)} of people are identified with: {names}."
+            )
         lines.append(f"{best.scenario.method}: {best.method.when}")
         lacks = _not_covered(best)
         return [*lines, lacks] if lacks else lines
@@ -181,7 +183,7 @@ class Advice(Shown):
     def rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Heads and rows of a table of text."""
         words = any(trial.questions for trial in self.tried)
-        error = "answers off by" if words else "typical table off by"
+        error = "error of answers" if words else "table error"
         heads = ("method", "target", error, "strongest link", "unique copied", "time", "")
         return heads, [self._row(trial) for trial in self.tried]
 
@@ -216,7 +218,7 @@ class Advice(Shown):
         heads = (first.name, "truth", *(trial.scenario.method for trial in done))
         cells = [trial.answers[0].largest(CELLS_SHOWN) for trial in done]
         rows = []
-        for place, (values, truth, _) in enumerate(cells[0]):
+        for place, (values, original, _) in enumerate(cells[0]):
             words = (
                 "(missing)" if value is None else names.beside_codes(column, (value,))[0]
                 for column, value in zip(first.columns, values, strict=True)
@@ -224,8 +226,8 @@ class Advice(Shown):
             counts = (of_method[place][2] for of_method in cells)
             rows.append((
                 ", ".join(words),
-                f"{truth:,.0f}",
-                *("not told" if count is None else f"{count:,.0f}" for count in counts),
+                f"{original:,.0f}",
+                *("unknown" if count is None else f"{count:,.0f}" for count in counts),
             ))  # fmt: skip
         return first.name, heads, rows
 
@@ -308,15 +310,15 @@ def _not_covered(trial: MethodTrial) -> str:
         return ""
     claim = next(iter(trial.plan.claims), None)
     words = "" if claim is None else f" {claim.attained.assumption}"
-    return f"Made from the data: no epsilon holds for it.{words}"
+    return f"It uses the data, so no epsilon covers it.{words}"
 
 
 def _error_words(trial: MethodTrial) -> str:
     """The error in words, question by question where they were asked in words."""
     if not trial.questions:
-        return f"a typical table is off by {share_text(trial.error)}"
+        return f"the error of a typical table is {share_text(trial.error)}"
     each = "; ".join(question.words for question in trial.questions)
-    return f"its answers are off by {share_text(trial.error)} ({each})"
+    return f"the error of its answers is {share_text(trial.error)} ({each})"
 
 
 def _share_up(share: float) -> str:
@@ -342,12 +344,12 @@ def advise(
         table: the original data: a file or data frame.
         schema: what each column is.
         k: nobody must be found with a chance of more than one in k.
-        tables: what will be asked for, as lists of keys; those of the schema where not given, else
-            tables of two keys.
+        tables: what will be asked for, as lists of keys; the tables of the schema where not given,
+            else tables of two keys.
         asked: questions in words, which decide alone: tables as ``sex*age``, means as
             ``income by region``, models as ``income ~ age + sex``.
         methods: which to try, by name; all that aim at something where not given.
-        progress: is told of each method done.
+        progress: is called after each method.
     """
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")

@@ -78,12 +78,12 @@ SAMPLED = 5_000
 """People who are linked where all are more than can be compared."""
 
 NO_MATRICES = (
-    "This release has no matrices that could be run again: the strongest linker, inference and the "
-    "distance to the closest record were not measured."
+    "This release has no matrices, so the mechanism cannot be run again: the strongest linker, "
+    "inference and the distance to the closest record were not measured."
 )
 GROUPED = (
-    "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
-    "tried; what members of a group share is not hidden by it."
+    "Keys were replaced within groups, without matrices: only the nearest record is tried. Values "
+    "that all members of a group share are not hidden."
 )
 WITHHELD = (
     "The matrices of this release are withheld, so that the mechanism cannot be run again: the "
@@ -103,7 +103,9 @@ class AttackName(StrEnum):
     """Perturb the release again and again, with the matrix power next to it."""
 
     RECOVERY = "recovery"
-    """Spectral filtering and principal components, on the release and on plain noise."""
+    """Spectral filtering and principal components, on the release and on independent additive
+    noise.
+    """
 
     COMPOSITION = "composition"
     """Several releases of the same people: what of k and epsilon remains."""
@@ -113,7 +115,7 @@ class MissingValues(StrEnum):
     """What a missing value is to someone who looks for a person."""
 
     CATEGORY = "category"
-    """A value of its own: it equals itself and nothing else."""
+    """A unique value: it equals only itself."""
 
     WILDCARD = "wildcard"
     """It could be anything: it equals every value."""
@@ -123,12 +125,12 @@ class MissingValues(StrEnum):
 
 
 def release_of(given: Release | str | Path) -> Release:
-    """The release, or that of a folder."""
+    """The release, or the release in a folder."""
     return load_release(given) if isinstance(given, str | Path) else given
 
 
 def schema_of(given: Schema | str | Path) -> Schema:
-    """The schema, or that of a file."""
+    """The schema, or the schema in a file."""
     return given if isinstance(given, Schema) else Schema.load(given)
 
 
@@ -155,15 +157,15 @@ def mechanism_of(
     randomised = {column.name for column in schema.randomised}
     if set(mechanism.columns) != randomised:
         raise InputError(
-            f"The matrices are of another release: they move {len(mechanism.columns)} columns, and "
-            f"this release randomises {len(randomised)} others."
+            f"The matrices are of another release: they randomise {len(mechanism.columns)} "
+            f"columns, and this release randomises {len(randomised)} others."
         )
     try:
         for step in mechanism.steps:
             cell_codes([schema.column(name).labels for name in step.columns], step.cells)
     except KeyError:
         raise InputError(
-            "The matrices are of another release: they move values that this one does not list."
+            "The matrices are of another release: they change values that this one does not list."
         ) from None
     if not set(mechanism.strata) <= set(schema.strata):
         raise InputError("The matrices are of another release: their strata are not in this one.")
@@ -175,8 +177,8 @@ def mechanism_of(
         # Matrices made from the data are published with decoys, and are kept without.
         if not same_steps or not (certificate.data_dependent or mechanism == published):
             raise InputError(
-                "The certificate publishes its matrices, and these are others: they are of another "
-                "release. Leave --mechanism out."
+                "These matrices differ from the published ones of the certificate. Leave "
+                "--mechanism out."
             )
     return mechanism
 
@@ -193,7 +195,7 @@ class ReleaseAudit(Shown):
         measured: every attack with its interval, baseline and bound.
         before: the risk of the original data by its keys.
         after: the same of the released table.
-        verbatim: how many records stand in the release unchanged.
+        unchanged: how many records are released unchanged.
         suggested: the share of unique records that the guarantees suggest for that.
         notes: what was not measured, and why.
         households: how many the strongest linker finds, where something numbers them.
@@ -205,7 +207,7 @@ class ReleaseAudit(Shown):
     measured: tuple[Measured, ...]
     before: TableAudit
     after: TableAudit
-    verbatim: UnchangedRecords
+    unchanged: UnchangedRecords
     suggested: float | None = None
     notes: tuple[str, ...] = ()
     households: HouseholdRisk | None = None
@@ -215,10 +217,10 @@ class ReleaseAudit(Shown):
     @property
     def seen(self) -> list[str]:
         """Who is found by unchanged columns, and how many records are released unchanged."""
-        warning = self.verbatim.warning(self.suggested)
+        warning = self.unchanged.warning(self.suggested)
         homes = [] if self.households is None else [self.households.sentence()]
         file = [] if self.file_risk is None else self.file_risk.sentences()
-        return [*file, *homes, self.verbatim.sentence(), *([] if warning is None else [warning])]
+        return [*file, *homes, self.unchanged.sentence(), *([] if warning is None else [warning])]
 
     @property
     def standing_out(self) -> str:
@@ -226,12 +228,12 @@ class ReleaseAudit(Shown):
         after = f", {self.after.uniques:,} after"
         if self.after.by_set:
             after = (
-                f"; after, {self.after.uniques:,} on the keys that they were asked, among the "
-                "records that were asked for the same set"
+                f"; after, {self.after.uniques:,} on their reported keys, among the records with "
+                "the same attribute set"
             )
         return (
             f"Unique on their keys: {counted(self.before.uniques, 'record')} before{after}; a "
-            "released unique is a random one."
+            "unique record in the release has random values."
         )
 
     @property
@@ -257,7 +259,7 @@ class ReleaseAudit(Shown):
             attack.require_bound()
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         verdict = [] if self.publishable is None else [self.publishable.sentence]
         attacks = [attack.sentence() for attack in self.measured]
         return [*verdict, *attacks, *self.seen, *self.notes]
@@ -270,7 +272,7 @@ class ReleaseAudit(Shown):
         """Values for JSON."""
         return plain(self, "records holds before after notes households publishable") | {
             "attacks": [attack.to_json() for attack in self.measured],
-            "verbatim": self.verbatim.to_json() | {"suggested": self.suggested},
+            "unchanged_records": self.unchanged.to_json() | {"suggested": self.suggested},
             "risk": None if self.file_risk is None else self.file_risk.to_json(),
         }
 
@@ -283,7 +285,7 @@ def linking_bound(certificate: Certificate) -> float | None:
 
 def audit_release(
     release: Release,
-    truth: OpenedTable,
+    original: OpenedTable,
     *,
     k: float = 2,
     mechanism: Mechanism | None = None,
@@ -297,8 +299,8 @@ def audit_release(
     certificate, say = release.certificate, progress or (lambda _: None)
     if not belongs:
         say("Checking that the original belongs to the release")
-        require_belongs(certificate, release.opened, truth)
-        checks = against_truth(certificate, release.opened, truth)
+        require_belongs(certificate, release.opened, original)
+        checks = against_truth(certificate, release.opened, original)
         failed = [check for check in checks if not check.ok]
         if failed:
             more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
@@ -306,29 +308,29 @@ def audit_release(
                 f"The original does not belong to this release: '{failed[0].name}' "
                 f"fails ({failed[0].detail}){more}."
             )
-    if truth.rows < FEWEST_TRIALS:
+    if original.rows < FEWEST_TRIALS:
         raise InvalidTable(
             f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
-            f"{truth.rows}."
+            f"{original.rows}."
         )
     say("Counting unique records, before and after")
     keys = [column.name for column in certificate.schema.keys]
     asked = ReportedSets.of(certificate.mechanism, release.opened)
     before, after = (
         audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side, asked=sets)
-        for t, side, sets in ((truth, False, None), (release.opened, True, asked))
+        for t, side, sets in ((original, False, None), (release.opened, True, asked))
     )
-    verbatim = measure_unchanged(certificate.true_schema, truth, release.opened)
-    measured, homes, notes = _attacked(release, truth, mechanism, sensitive, household, say)
+    unchanged = measure_unchanged(certificate.true_schema, original, release.opened)
+    measured, homes, notes = _attacked(release, original, mechanism, sensitive, household, say)
     broken = any(attack.broken for attack in measured)
     return ReleaseAudit(
-        records=truth.rows,
+        records=original.rows,
         measured=tuple(measured),
         before=before,
         after=after,
-        verbatim=verbatim,
+        unchanged=unchanged,
         suggested=certificate.suggested_share,
-        notes=(*notes, *columns_given_away(certificate.true_schema, truth)),
+        notes=(*notes, *columns_given_away(certificate.true_schema, original)),
         households=homes,
         file_risk=release.file_risk,
         publishable=verdict_of(
@@ -339,7 +341,7 @@ def audit_release(
 
 def _attacked(
     release: Release,
-    truth: OpenedTable,
+    original: OpenedTable,
     mechanism: Mechanism | None,
     sensitive: Sequence[str] | None,
     household: str | None,
@@ -350,7 +352,7 @@ def _attacked(
     keystream, bound = Keystream.from_seed(SEED), linking_bound(certificate)
     if certificate.nature.grouped:
         say("Forming groups and linking records")
-        linked = grouped_linkage(certificate, truth, bound=bound, keystream=keystream)
+        linked = grouped_linkage(certificate, original, bound=bound, keystream=keystream)
         return [linked], None, [GROUPED]
     measured: list[Measured] = []
     notes: list[str] = []
@@ -365,22 +367,24 @@ def _attacked(
     if matrices is None or not matrices.columns:
         say("Linking records")
         notes.append(WITHHELD if certificate.nature.withholds_matrices else NO_MATRICES)
-        attempt(lambda: [withheld_linkage(certificate, truth, release.opened, keystream=keystream)])
+        attempt(
+            lambda: [withheld_linkage(certificate, original, release.opened, keystream=keystream)]
+        )
         return measured, None, notes
-    people = _people(release, truth, matrices)
+    people = _people(release, original, matrices)
     say("Linking records")
     links = None
     try:
         links = Links.of(certificate.schema, matrices, people, keystream=keystream)
     except TooLarge as error:  # people are too many and too different
         notes.append(f"Nobody was linked: {error}")
-    homes = None if household is None else _households(household, truth, links)
+    homes = None if household is None else _households(household, original, links)
     if links is not None:
         measured += links.risks(bound=bound, keystream=keystream)
     if sensitive is None:
         sensitive = [c.name for c in certificate.as_they_are if not c.role.traits.known]
     if sensitive:
-        coded = ((name, *sensitive_codes(truth, name)) for name in sensitive)
+        coded = ((name, *sensitive_codes(original, name)) for name in sensitive)
         values = (
             SensitiveValues.of(name, codes, size, ordered=ordered)
             for name, codes, size, ordered, _ in coded
@@ -393,24 +397,24 @@ def _attacked(
     return measured, homes, notes
 
 
-def _households(name: str, truth: OpenedTable, links: Links | None) -> HouseholdRisk:
+def _households(name: str, original: OpenedTable, links: Links | None) -> HouseholdRisk:
     """A household is found if the strongest linker finds one of its people."""
-    if name not in truth.schema.names:
+    if name not in original.schema.names:
         raise UnknownColumn(
             f"The original has no column '{name}' that could number households.", column=name
         )
-    chances = None if links is None else links.of_people(truth.rows)
+    chances = None if links is None else links.of_people(original.rows)
     if chances is None:
         raise TooLarge(
             "The risk of households needs links of all people, and the table has too many "
-            "different ones. Audit without --household, or a sample of the households."
+            "different people. Audit without --household, or use a sample of the households."
         )
-    return HouseholdRisk.of(name, households_of(truth, name), chances)
+    return HouseholdRisk.of(name, households_of(original, name), chances)
 
 
 def link_risks(
     release: Release,
-    truth: OpenedTable,
+    original: OpenedTable,
     *,
     mechanism: Mechanism | None = None,
     most: int | None = QUICK,
@@ -419,11 +423,13 @@ def link_risks(
     certificate = release.certificate
     keystream, bound = Keystream.from_seed(SEED), linking_bound(certificate)
     if certificate.nature.grouped:
-        return (grouped_linkage(certificate, truth, bound=bound, keystream=keystream, most=most),)
+        return (
+            grouped_linkage(certificate, original, bound=bound, keystream=keystream, most=most),
+        )
     matrices = mechanism or certificate.mechanism
     if matrices is None or not matrices.columns:
-        return (withheld_linkage(certificate, truth, release.opened, keystream=keystream),)
-    people = _people(release, truth, matrices)
+        return (withheld_linkage(certificate, original, release.opened, keystream=keystream),)
+    people = _people(release, original, matrices)
     linked = partial(
         linkage_risks,
         certificate.schema,
@@ -444,12 +450,12 @@ def link_risks(
         )
 
 
-def _people(release: Release, truth: OpenedTable, matrices: Mechanism) -> Records:
+def _people(release: Release, original: OpenedTable, matrices: Mechanism) -> Records:
     certificate = release.certificate
     people, _ = read_pair(
         certificate.schema,
         matrices,
-        truth=truth,
+        original=original,
         released=release.opened,
         known=certificate.known_columns,
     )
@@ -476,10 +482,10 @@ def audit(
 
     Args:
         table: a file or data frame; or a release, or its folder.
-        keys: the columns by which a person could be recognised; by default those of the schema.
+        keys: the columns by which a person could be recognised; by default the ones in the schema.
         k: a frequency below it is a violation.
-        sensitive: columns whose values must not be learned; by default those of the schema.
-        weight: the column of sampling weights; by default that of the schema.
+        sensitive: columns whose values must not be learned; by default the ones in the schema.
+        weight: the column of sampling weights; by default the one in the schema.
         schema: what each column is, where ``keys`` and the others are not named; values are then
             looked at as they would be released: in the bins that it declares.
         missing: ``category`` or ``wildcard``.
@@ -488,10 +494,10 @@ def audit(
         mechanism: for a release that withholds its matrices: the matrices, or the file of a
             steward's folder that holds them.
         household: the column of the original data that numbers households; of a table that is no
-            release by default that of the schema.
+            release by default the one in the schema.
         belongs: ``verify(release, original=)`` was asked and holds: that the original is the one
             of the release is not checked once more.
-        progress: is told what is being done.
+        progress: is called with the name of each step.
     """
     release = table if isinstance(table, Release) else None
     if isinstance(table, str | Path) and (Path(table) / CERTIFICATE).is_file():
@@ -502,7 +508,7 @@ def audit(
         mechanism = mechanism_of(mechanism, release, original=original)
     if original is not None:
         if release is None:
-            raise InvalidNumber("--original goes with a release folder, and a table was given.")
+            raise InvalidNumber("--original is for a release folder, and a table was given.")
         return audit_release(
             release,
             original_of(original, release),
@@ -523,7 +529,7 @@ def audit(
     names = list(keys or [column.name for column in columns if column.role is Role.KEY])
     if not names:
         raise InvalidNumber(
-            "Say by which columns a person could be recognised: --keys region,sex,age, or a schema."
+            "Name the columns that could identify a person: --keys region,sex,age, or a schema."
         )
     if sensitive is None:  # the set that a record was asked for is nothing that a person has
         hidden = [column.name for column in columns if not column.role.traits.known]
@@ -557,8 +563,8 @@ class AttackResult(Shown):
 
     Attributes:
         name: the attack.
-        sentences: the findings in plain words.
-        figures: the findings as plain values.
+        sentences: the findings in words.
+        figures: the findings for JSON.
         holds: whether what the certificate promises is kept, where it promises something.
     """
 
@@ -612,7 +618,7 @@ def attack(
         known, released = read_pair(
             schema,
             require_matrices(certificate),
-            truth=table,
+            original=table,
             released=release.opened,
             known=certificate.known_columns,
         )
@@ -620,8 +626,8 @@ def attack(
         released = read_released(schema, require_matrices(certificate), release.opened)
     else:
         raise InvalidNumber(
-            f"The attack {name} rests on what the attacker knows: give a table (--knowledge FILE). "
-            "The worst case is the original itself."
+            f"The attack {name} needs a table of what the attacker knows (--knowledge FILE). The "
+            "worst case is the original data."
         )
     mechanism, keystream = require_matrices(certificate), Keystream.from_seed(seed)
     if name == AttackName.REPEATED:

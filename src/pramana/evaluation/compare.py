@@ -1,7 +1,7 @@
 """Comparison of scenarios: guarantees, what attacks achieve, what is lost, how long it takes.
 
-Loss is averaged over what will be asked: what the steward states, or tables of one and of two keys,
-keys with other columns, means by key.
+Loss is averaged over the planned analyses: what the steward states, or tables of one and of two
+keys, keys with other columns, means by key.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from pramana.schema.schema import Schema
 from pramana.types import Form, Progress, TableLike
 
 UNNOTICED = 1e-4
-"""Shares below are not told apart: nobody would notice them."""
+"""Shares below this are treated as equal."""
 
 FRONTIER = (
     "It lies on the frontier (nothing here has both less risk and less loss) and is the "
@@ -66,7 +66,7 @@ class Comparison(Shown):
     @property
     def refused(self) -> bool:
         """Whether no scenario could be made."""
-        return not any(trial.promises for trial in self.outcomes)
+        return not any(trial.attained for trial in self.outcomes)
 
     @property
     def _one_chance(self) -> bool:
@@ -122,7 +122,7 @@ class Comparison(Shown):
         lines = [
             f"Recommended: {best.scenario.name}, with a loss of {_share(best.loss)} and a risk of "
             f"{_share_up(best.exposure)}{details}.",
-            f"Loss is averaged over what will be asked: {by_kind}; over {DRAWS} draws of each "
+            f"Loss is averaged over the planned analyses: {by_kind}; over {DRAWS} draws of each "
             "scenario, ± the standard deviation of one.",
             ONE_CHANCE if self._one_chance else FRONTIER,
         ]
@@ -136,7 +136,7 @@ class Comparison(Shown):
             lines.append(f"Also on the frontier, for other preferences: {'; '.join(others)}.")
         beaten = [t.scenario.name for t in self.outcomes if t.measured and t not in self.frontier]
         if beaten:
-            lines.append(f"Beaten in both: {'; '.join(beaten)}.")
+            lines.append(f"Worse in both: {'; '.join(beaten)}.")
         choices = DataChoices.together(trial.choices for trial in self.outcomes)
         if choices:
             lines.append(f"Of every epsilon here:{choices.sentence()}")
@@ -146,7 +146,7 @@ class Comparison(Shown):
         """Heads and rows of a table of text."""
         heads = (
             "method", "target", "attained", "local epsilon", "central epsilon", "strongest link",
-            "unique verbatim", "loss", "time", "",
+            "unique, unchanged", "loss", "time", "",
         )  # fmt: skip
         best = self.frontier
         return heads, [_row(trial, frontier=trial in best) for trial in self.outcomes]
@@ -196,9 +196,9 @@ def _form(trial: MethodTrial) -> Form:
     return {
         "method": trial.scenario.method,
         "target": trial.scenario.target,
-        "promises": dict(trial.promises),
+        "attained_guarantees": dict(trial.attained),
         "risk": None if trial.risk is None else trial.risk.to_json(),
-        "verbatim": None if trial.unchanged is None else trial.unchanged.to_json(),
+        "unchanged_records": None if trial.unchanged is None else trial.unchanged.to_json(),
         "losses": {kind: float(np.mean(draws)) for kind, draws in trial.losses.items()} or None,
         "loss": trial.loss,
         "spread": trial.spread,
@@ -211,7 +211,7 @@ def _form(trial: MethodTrial) -> Form:
 
 def _row(trial: MethodTrial, *, frontier: bool) -> Row:
     guarantees = {
-        name: guarantee_from_json(name, numbers) for name, numbers in trial.promises.items()
+        name: guarantee_from_json(name, numbers) for name, numbers in trial.attained.items()
     }
     asked = guarantees.get(trial.scenario.guarantee.name)
     attained = {} if asked is None else asked.shown()
@@ -231,8 +231,8 @@ def _row(trial: MethodTrial, *, frontier: bool) -> Row:
         "" if trial.link is None else _share_up(trial.link),
         "" if trial.copies is None else _share_up(trial.copies),
         loss,
-        f"{trial.seconds:.1f} s" if trial.promises else "",
-        "on the frontier" if frontier else "" if trial.promises else "refused",
+        f"{trial.seconds:.1f} s" if trial.attained else "",
+        "on the frontier" if frontier else "" if trial.attained else "refused",
     )
 
 
@@ -283,7 +283,7 @@ def compare(
         asked: what will be asked, and loss is averaged over: tables as ``sex*age``, means as
             ``income by region``, models as ``income ~ age + sex``. Else the tables that the schema
             states, else tables and means of the keys.
-        progress: is told of each scenario done.
+        progress: is called after each scenario.
     """
     schema = schema_of(schema)
     methods = methods or compared(fixed=bool(epsilon))

@@ -65,7 +65,7 @@ from pramana.types import FloatArray, IntArray
 SEED = 20
 MOST_TABLES = 8
 CLEARLY = 1.15
-HERE = "On these data, for you alone: "
+HERE = "On these data (not for publication): "
 
 
 def preview_plan(
@@ -120,7 +120,7 @@ def _group_sentences(plan: Plan, method: Grouped, opened: OpenedTable) -> Iterat
                 continue
     if errors:
         error = share_text(float(np.median(errors)))
-        yield f"Of the keys alone, a typical table is off by {error} of the records."
+        yield f"The error of a typical table of keys is {error} of the records."
 
 
 def _table_sentences(plan: Plan, here: ExpectedError | None, draws: DrawErrors) -> Iterator[str]:
@@ -141,21 +141,21 @@ def _table_sentences(plan: Plan, here: ExpectedError | None, draws: DrawErrors) 
     releases = ""
     if number:
         releases = (
-            ", in one release made to see"
+            ", in one trial release"
             if number == 1
-            else f", from the least to the most in {number} releases made to see"
+            else f", smallest to largest in {number} trial releases"
         )
-    where = HERE if here is not None or draws else ""
-    what = "Tables asked for" if wanted else "Two-way tables"
-    yield f"{where}{what} are off by{releases}: {shown}."
+    first = f"{HERE}errors" if here is not None or draws else "Errors"
+    what = "planned" if wanted else "two-way"
+    yield f"{first} of {what} tables{releases}: {shown}."
     # A table without an expected error comes from a model: it has no unbiased estimate.
     foreseen = {frozenset(table) for table in known}
     middle = typical(on_average(draws), [t for t in draws if frozenset(t) in foreseen])
     unbiased = typical_error(replace(plan, expected_error=expected))
     if middle is not None and unbiased is not None and unbiased > CLEARLY * middle:
         yield (
-            f"A typical one is off by {share_text(middle)} with the default estimate; its unbiased "
-            f"estimate (--method unbiased) is off by {share_text(unbiased)}."
+            f"The error of a typical table is {share_text(middle)} with the default estimate and "
+            f"{share_text(unbiased)} with the unbiased estimate (--method unbiased)."
         )
 
 
@@ -182,8 +182,8 @@ def _pairs_left_out(plan: Plan) -> Iterator[str]:
     if left:
         pairs = ", ".join(as_table(pair, marks="*,") for pair in left)
         yield (
-            f"Nobody is asked for {pairs} together: more than {CATEGORY_LIMIT:,} cells. Coarsen "
-            "one of them for a table of both."
+            f"No attribute set contains {pairs}: more than {CATEGORY_LIMIT:,} cells. Coarsen one "
+            "of them for a table of both."
         )
 
 
@@ -196,7 +196,7 @@ def _unnamed_columns(
         errors = on_average(trial_errors(plan, opened, [(name,) for name in names]))
         if errors:
             means = {table: [error] for table, error in errors.items()}
-            yield Hint(f"{HERE}Columns in no table are off by: {_shown(means)}.")
+            yield Hint(f"{HERE}errors of columns in no table: {_shown(means)}.")
     if names and hints is not None:
         yield Hint("Without the columns in no table:", hints.without(names))
 
@@ -221,7 +221,7 @@ def _other_method(
     error, was = typical(others, others), typical(errors, others)
     if error is not None and was is not None and error < was:
         yield Hint(
-            f"By {option}, which {other.method.instead}, a typical table is off by "
+            f"With {option}, which {other.method.instead}, the error of a typical table is "
             f"{share_text(error)} instead of {share_text(was)}.",
             command,
         )
@@ -236,10 +236,12 @@ def _better(
     for hint in spoken if hints is None else hints.ways(changes):
         yield Hint(f"Better at the same guarantee. {hint.words}", hint.command)
     if not changes:
-        yield Hint("No change of a single column would help much: ask for less, such as a lower k.")
+        yield Hint(
+            "No change of a single column would help much: take a weaker target, such as a lower k."
+        )
     if hints is None or hints.table is not None:
         command = "" if hints is None else hints.advice()
-        yield Hint("Every method can be tried on the tables that you ask for.", command)
+        yield Hint("advise tries every method on your planned tables.", command)
 
 
 ENOUGH = 50_000

@@ -132,7 +132,7 @@ class Answer:
         return {
             "columns": list(self.columns),
             "error": self.error,
-            "how": "estimated" if self.estimated else "as it stands",
+            "how": "estimated" if self.estimated else "from the released table",
         }
 
 
@@ -145,7 +145,7 @@ def stated_tables(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     for name in itertools.chain(*tables):
         if name not in released:
             raise UnknownColumn(
-                f"Tables of advice are of columns that are released, and '{name}' is none. "
+                f"'{name}' is not released, so no table of it can be planned. "
                 f"Columns: {', '.join(released) or 'none'}.",
                 column=name,
             )
@@ -157,7 +157,7 @@ def stated_tables(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     names = [column.name for column in schema.randomised]
     if tables:
         raise UnknownColumn(
-            "Tables of advice must hold a key: unchanged columns can be counted. Keys: "
+            "A planned table must contain a key: unchanged columns can be counted directly. Keys: "
             f"{', '.join(names) or 'none'}."
         )
     alone = [(name,) for name in names]
@@ -237,7 +237,7 @@ def _counted(
         labels.append(names)
     sizes = [len(names) for names in labels]
     if prod(sizes) > MOST_CELLS:
-        raise NotCovered(f"A table of {prod(sizes):,} cells is not looked at.")
+        raise NotCovered(f"A table of {prod(sizes):,} cells is too large to compare.")
     return cell_counts(codes, sizes), tuple(labels)
 
 
@@ -342,8 +342,8 @@ class StatedQuestion:
         names = tuple(name for table in tables_in(groups if by else of) for name in table)
         if not names or not all(names):
             raise InvalidNumber(
-                f"'{text}' is no question: ask for a table as sex*age, a mean as income by region, "
-                "a model as income ~ age + sex."
+                f"'{text}' is no planned analysis: write a table as sex*age, a mean as income by "
+                "region, a model as income ~ age + sex."
             )
         return cls(text, "means", of.strip(), names) if by else cls(text, "tables", by=names)
 
@@ -362,7 +362,7 @@ class StatedQuestion:
 
     def loss_of(self, release: Release, exact: Release) -> QuestionLoss:
         """The distance of the release's answer from the exact one; 1 where it has none."""
-        truth = self._answer(exact)
+        original = self._answer(exact)
         try:
             answer = self._answer(release)
         except PramanaError as error:

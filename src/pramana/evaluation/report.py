@@ -73,9 +73,9 @@ from pramana.verification.randomisation_test import IMPOSSIBLE, PairedRecords, d
 from pramana.verification.verify import LEVEL, against_truth, owner_counts, verify_folder
 from pramana.verification.whole_file import FileRisk
 
-UNKEPT: Final = "that these made the records only those that were kept can show (--mechanism)"
-TOO_LARGE: Final = "matrices for it are too large to be made from the original again"
-OTHERS: Final = "cannot tell here: the matrices made from the original again are other ones"
+UNKEPT: Final = "only kept matrices can show that these made the records (--mechanism)"
+TOO_LARGE: Final = "its matrices are too large to be computed from the original again"
+OTHERS: Final = "undecided: the matrices computed again from the original are different"
 
 
 def verify(
@@ -95,8 +95,8 @@ def verify(
         original: the original data, for the owner.
         mechanism: for a release that withholds its matrices: those that were kept, as a file of
             the steward's folder or in memory.
-        progress: is told how many more records were looked at.
-        say: is told in words which check was made.
+        progress: is called with the number of further records read.
+        say: is called with the name of each check.
     """
     place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
     if place is None:
@@ -165,7 +165,7 @@ def designed_again(
             return
         designed = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
         none = "no design of the original attains it" if plan is None else ""
-        source = "matrices made from the original again give"
+        source = "matrices computed again from the original give"
         for claim in owned if method is not None else ():
             yield _claimed(claim, designed.get(claim.name), source, none, kept=False)
         mechanism = None if plan is None else plan.mechanism
@@ -197,7 +197,7 @@ def _claims_by_kept(
     except PramanaError as error:
         none = str(error)
     for claim in owned:
-        source = "the matrices that were kept give"
+        source = "the matrices kept by the owner give"
         yield _claimed(claim, computed.get(claim.name), source, none, kept=True)
 
 
@@ -234,7 +234,7 @@ def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Pl
 FALSE_ALARM = 1e-8
 """Error level of the tests of unchanged keys and of frequencies."""
 
-NAME = "records word for word"
+NAME = "unchanged records"
 
 
 def owner_checks(
@@ -257,14 +257,14 @@ def owner_checks(
 
 def _unchanged_check(certificate: Certificate, counted: UnchangedRecords) -> Check:
     """The stated shares of unchanged records against the counted ones."""
-    stated = certificate.statistics.get("verbatim")
+    stated = certificate.statistics.get("unchanged_records")
     shares = (
-        f"{percent_up(counted.share)} of the records are found, "
+        f"{percent_up(counted.share)} of the records are released unchanged, "
         f"{percent_up(counted.unique_share)} of the unique ones"
     )
     if stated is None:
         good = not certificate.nature.grouped and counted.found < counted.records
-        return Check.decided(NAME, good, f"the certificate does not say how many; {shares}")
+        return Check.decided(NAME, good, f"the certificate does not state this; {shares}")
     most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
     bounds = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
     return Check.decided(NAME, counted.within(most), f"{shares}; {bounds}")
@@ -427,7 +427,7 @@ def report(
         name: of the data, for the title.
         office: who releases them.
         date: of the report; today where not given.
-        progress: is told what is being done.
+        progress: is called with the name of each step.
     """
     release = release_of(release)
     certificate = release.certificate
@@ -479,31 +479,31 @@ def report(
 
 
 def _measured(
-    release: Release, truth: OpenedTable, progress: Say | None
+    release: Release, original: OpenedTable, progress: Say | None
 ) -> tuple[Verdict | None, ReleaseAudit | None, UtilityReport, tuple[str, ...]]:
     """Checks, attacks and losses against the original data, side by side."""
-    require_belongs(release.certificate, release.opened, truth)
+    require_belongs(release.certificate, release.opened, original)
     with side_by_side(2) as pool:  # attacks take the original at its word, and the check decides
-        measuring = pool.submit(copy_context().run, assess_utility, release, truth)
-        attacks = partial(_audit, release, truth, progress)
+        measuring = pool.submit(copy_context().run, assess_utility, release, original)
+        attacks = partial(_audit, release, original, progress)
         attacking = pool.submit(copy_context().run, partial(attacks, belongs=True))
         pool.submit(altair)  # which takes a while to load
         verdict = None
         if release.folder is not None:
-            checks = checked_by_truth(release, truth, say=progress)
+            checks = checked_by_truth(release, original, say=progress)
             verdict = verify_folder(release.folder).with_checks(checks)
         belongs = verdict is not None and verdict.valid
         audit, notes = attacking.result() if belongs else attacks(belongs=False)
         if progress is not None:
-            progress("Measuring what is lost")
+            progress("Measuring the loss of utility")
         return verdict, audit, measuring.result(), notes
 
 
 def _audit(
-    release: Release, truth: OpenedTable, progress: Say | None, *, belongs: bool
+    release: Release, original: OpenedTable, progress: Say | None, *, belongs: bool
 ) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
     try:
-        return audit_release(release, truth, belongs=belongs, progress=progress), ()
+        return audit_release(release, original, belongs=belongs, progress=progress), ()
     except NotCovered as error:
         return None, (f"Attacks were not measured: {error}",)
 
@@ -545,7 +545,7 @@ def _original_risk_chapter(audit: ReleaseAudit) -> Chapter:
     if rows:
         caption = "The riskiest combinations of keys in the original data"
         blocks.append(limited_grid(heads, rows, caption, "combinations"))
-    return Chapter("before", "Who stood out before", tuple(blocks))
+    return Chapter("before", "Unique records in the original data", tuple(blocks))
 
 
 def _utility_chapter(utility: UtilityReport) -> Chapter:

@@ -2,8 +2,9 @@
 
 The guarantee and the number of people stay. The schema changes: one key less, or a key with about
 half as many values; one column less that makes anonymity sets small, as weights do; or keys are
-randomised together. Each change is designed anew, and its error is that of the tables which both
-designs have. ``recoding_gains`` says by how much each recoding lowers the number of unique people.
+randomised together. Each change is designed anew, and its error is averaged over the tables that
+both designs have. ``recoding_gains`` says by how much each recoding lowers the number of unique
+people.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class SchemaSuggestion:
     def gain(self) -> str:
         """What it brings, in words."""
         return (
-            f"{self.what}: a typical table is off by {share_text(self.error)} instead of "
+            f"{self.what}: error of a typical table {share_text(self.error)} instead of "
             f"{share_text(self.was)}."
         )
 
@@ -226,7 +227,7 @@ def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, 
         if not schema.column(name).randomised and name not in schema.strata:
             if schema.column(name).role is Role.WEIGHT:
                 yield from _coarse_weights(schema.column(name), opened)
-            what = f"Without '{name}', which leaves fewer people alike"
+            what = f"Without '{name}', which makes anonymity sets smaller"
             yield what, DROPPED, Column(name, Role.IDENTIFIER)
 
 

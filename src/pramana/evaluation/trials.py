@@ -60,7 +60,7 @@ LINKING = ("nearest record", "likeliest record")
 MOST_RESPONSES = 3
 """Columns by whose values groups are formed."""
 
-TAKES_LONGER = "not tried here, as with {} it takes a minute and more by itself."
+TAKES_LONGER = "not tried here, it takes more than a minute with {}."
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class MethodTrial:
     Attributes:
         scenario: what was tried.
         plan: the design; ``None`` where it was refused.
-        promises: each attained guarantee by name, with its numbers.
+        attained: each attained guarantee by name, with its numbers.
         questions: what is lost of each question, on average over the draws.
         losses: what is lost of each kind of question, 0 to 1: one figure a draw.
         answers: tables of the first draw next to the original data.
@@ -138,7 +138,7 @@ class MethodTrial:
 
     scenario: Scenario
     plan: Plan | None = None
-    promises: Mapping[str, Form] = field(default_factory=dict)
+    attained: Mapping[str, Form] = field(default_factory=dict)
     questions: tuple[QuestionLoss, ...] = ()
     losses: Mapping[str, Sequence[float]] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()

@@ -60,9 +60,8 @@ DISTINGUISHED = {2: "no better than chance", 10: "somewhat better than chance", 
 """In words how well a model tells tables apart, up to a pMSE ratio."""
 
 PARTS = (
-    "With attribute sampling a record has a few columns: at face value a table is that of the "
-    "records which have all its columns, and nothing is learned from them. Learn from synthetic "
-    "records."
+    "With attribute sampling a record has a few columns: a direct table counts the records that "
+    "have all its columns, and models are not fitted to them. Fit models to synthetic records."
 )
 
 
@@ -82,9 +81,9 @@ class TableDistance:
     hellinger: float
 
     @classmethod
-    def between(cls, truth: ArrayLike, other: ArrayLike) -> TableDistance:
+    def between(cls, original: ArrayLike, other: ArrayLike) -> TableDistance:
         """Of two tables with the same cells; negative estimates count as none for the shares."""
-        p, q = shares(truth), shares(other)
+        p, q = shares(original), shares(other)
         if p.shape != q.shape:
             raise InvalidTable(f"Tables must have the same cells, got {p.shape} and {q.shape}.")
         return cls(
@@ -148,14 +147,14 @@ def _two_way(table: ArrayLike) -> np.ndarray[tuple[int, int], np.dtype[np.float6
 
 
 def interval_overlap(
-    truth: tuple[ArrayLike, ArrayLike], other: tuple[ArrayLike, ArrayLike]
+    original: tuple[ArrayLike, ArrayLike], other: tuple[ArrayLike, ArrayLike]
 ) -> FloatArray:
     """The overlap of each pair of intervals, given as (lows, highs).
 
     >>> interval_overlap(([0.0, 0.0], [2.0, 1.0]), ([1.0, 3.0], [2.0, 4.0]))
     array([0.75, 0.  ])
     """
-    low, high = (np.asarray(end, dtype=np.float64) for end in truth)
+    low, high = (np.asarray(end, dtype=np.float64) for end in original)
     other_low, other_high = (np.asarray(end, dtype=np.float64) for end in other)
     if low.shape != other_low.shape:
         raise InvalidTable("There must be as many intervals on both sides.")
@@ -200,13 +199,13 @@ class Propensity:
 
 
 def propensity(
-    truth: Sequence[Codes], released: Sequence[Codes], sizes: Sequence[int]
+    original: Sequence[Codes], released: Sequence[Codes], sizes: Sequence[int]
 ) -> Propensity:
     """From codes, one array a column; records that look alike are fitted together."""
-    if len(truth) != len(released) or not truth:
+    if len(original) != len(released) or not original:
         raise InvalidTable("Both tables must have the same columns, at least one.")
-    whole = [np.concatenate(pair) for pair in zip(truth, released, strict=True)]
-    label = np.concatenate([np.zeros(len(truth[0])), np.ones(len(released[0]))])
+    whole = [np.concatenate(pair) for pair in zip(original, released, strict=True)]
+    label = np.concatenate([np.zeros(len(original[0])), np.ones(len(released[0]))])
     of_record = joint_groups(whole)
     one_of = np.zeros(int(of_record.max()) + 1, np.int64)
     one_of[of_record] = np.arange(len(of_record))
@@ -329,7 +328,7 @@ class UtilityReport:
 
     Attributes:
         tables: one entry a table.
-        model: how well released records can be told from true ones.
+        model: how well a classifier distinguishes released from original records.
         notes: what was left out, and why.
         ties: what is lost of the associations of keys with unchanged columns.
     """
@@ -367,7 +366,7 @@ class UtilityReport:
         return float(np.mean(distances)) if distances else 0.0
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         lines = []
         for width, word in ((1, "One-way"), (2, "Two-way")):
             if any(len(table.columns) == width for table in self.tables):
@@ -379,7 +378,7 @@ class UtilityReport:
         for kind, words in (
             ("keys with other columns", "Tables of a key with an unchanged column: {} of the "
              "records are in the wrong cell."),
-            ("means by key", "Means by key are off by {} of the column's mean absolute deviation."),
+            ("means by key", "Error of means by key: {} of the column's mean absolute deviation."),
         ):  # fmt: skip
             if kind in self.losses:
                 lines.append(words.format(percent(self.losses[kind])))
@@ -408,11 +407,11 @@ class _Coded:
     whole: bool
 
     @classmethod
-    def of(cls, release: Release, truth: OpenedTable) -> _Coded:
+    def of(cls, release: Release, original: OpenedTable) -> _Coded:
         columns = tuple(c for c in release.certificate.schema.randomised if c.domain is not None)
         before, after = {}, {}
         for column in columns:
-            before[column.name] = encode(column, truth.to_arrow([column.name]).column(0))
+            before[column.name] = encode(column, original.to_arrow([column.name]).column(0))
             after[column.name] = released_codes(
                 release.certificate.mechanism, column, release.opened
             )
@@ -428,9 +427,9 @@ class _Coded:
         return Counts.of_codes(names, labels, codes).dense()
 
 
-def assess_utility(release: Release, truth: OpenedTable) -> UtilityReport:
+def assess_utility(release: Release, original: OpenedTable) -> UtilityReport:
     """Compare a release with the original data, at face value and by estimates."""
-    coded = _Coded.of(release, truth)
+    coded = _Coded.of(release, original)
     notes: list[str] = []
     names = [column.name for column in coded.columns]
     pairs = list(itertools.combinations(names, 2))
@@ -445,15 +444,15 @@ def assess_utility(release: Release, truth: OpenedTable) -> UtilityReport:
     if not coded.whole:
         notes.append(PARTS)
     codes = {name: (coded.truth[name], coded.released[name]) for name in names}
-    ties = association_losses(release, truth, codes)
+    ties = association_losses(release, original, codes)
     return UtilityReport(tuple(tables), _model(coded), tuple(notes), ties)
 
 
 def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility:
-    truth, raw = (coded.counts(by, released=released) for released in (False, True))
+    original, raw = (coded.counts(by, released=released) for released in (False, True))
     if not raw.any():
         raw = np.ones_like(raw)  # no record has all columns: all cells alike
-    intervals = share_intervals(truth)
+    intervals = share_intervals(original)
     naive = float(interval_overlap(intervals, share_intervals(raw)).mean())
     estimate, overlap, method = None, None, "as released"
     for question in (INTERVALS, USUAL):  # a model has no estimate of the population
@@ -468,19 +467,19 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
         break
     return TableUtility(
         columns=by,
-        raw=TableDistance.between(truth, raw),
-        estimated=None if estimate is None else TableDistance.between(truth, estimate),
+        raw=TableDistance.between(original, raw),
+        estimated=None if estimate is None else TableDistance.between(original, estimate),
         method=method,
         overlap_raw=naive,
         overlap_estimated=overlap,
-        association=_association(by, coded, truth, raw, estimate) if len(by) == 2 else None,
+        association=_association(by, coded, original, raw, estimate) if len(by) == 2 else None,
     )
 
 
 def _association(
     by: tuple[str, ...],
     coded: _Coded,
-    truth: NDArray[Any],
+    original: NDArray[Any],
     raw: NDArray[Any],
     estimate: NDArray[Any] | None,
 ) -> Association:
@@ -489,7 +488,7 @@ def _association(
     measure = correlation if ordered else cramers_v
     return Association(
         "correlation" if ordered else "Cramer's V",
-        measure(truth),
+        measure(original),
         measure(raw),
         None if estimate is None else measure(estimate),
     )
@@ -516,14 +515,14 @@ def _model(coded: _Coded) -> Propensity | None:
 
 
 def association_losses(
-    release: Release, truth: OpenedTable, codes: Mapping[str, tuple[Codes, Codes]]
+    release: Release, original: OpenedTable, codes: Mapping[str, tuple[Codes, Codes]]
 ) -> tuple[AssociationLoss, ...]:
     """Every key of ``codes``, before and after, with every unchanged column that is no weight."""
     certificate = release.certificate
     keys = [column for column in certificate.schema.randomised if column.name in codes]
     others = [column for column in certificate.as_they_are if column.role.traits.analysed]
     pairs = [(key, other) for other in others for key in keys][:MOST_TIES]
-    values = {name: _unchanged_values(release, truth, c) for name, c in
+    values = {name: _unchanged_values(release, original, c) for name, c in
               {other.name: other for _, other in pairs}.items()}  # fmt: skip
     losses = []
     for key, other in pairs:
@@ -536,10 +535,10 @@ def association_losses(
 
 
 def _unchanged_values(
-    release: Release, truth: OpenedTable, column: Column
+    release: Release, original: OpenedTable, column: Column
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Original and released values in one type: labels where bins are released by labels."""
-    before, after = (t.to_arrow([column.name]).column(0) for t in (truth, release.opened))
+    before, after = (t.to_arrow([column.name]).column(0) for t in (original, release.opened))
     if before.type == after.type:
         return before, after
     if isinstance(column.domain, Bins) and column.domain.release == "label":

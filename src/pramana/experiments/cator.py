@@ -66,7 +66,7 @@ def run(setting: Setting) -> Experiment:
     setting.advance()
     return Experiment(
         data=(
-            "a table with what the paper says of its own 2,500 records, which are not printed: "
+            "a table with the properties of the paper's 2,500 records, which are not printed: "
             "domain, size, 5 rare combinations, 17 rare cells, 4 changes"
         ),
         findings=(

@@ -2,7 +2,7 @@
 
 Error of estimated distributions over 240 combinations (gamma, N), with and without the correction
 (Figure 2); entropy (Figure 3); accuracy of trees (Table 1, Figures 4 to 6), the paper's
-reconstruction ``rank`` beside ``posterior``; and the choices of its guide.
+reconstruction ``rank`` and ``posterior``; and the choices of its guide.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _distributions() -> dict[str, FloatArray]:
 
 
 def error_surfaces(setting: Setting) -> dict[str, FloatArray]:
-    """E of two distributions, plain and corrected: one row for each N, one column for each gamma.
+    """E of two distributions, direct and corrected: one row for each N, one column for each gamma.
 
     E is sum |estimate - truth| / records, averaged over five releases.
     """
@@ -141,7 +141,7 @@ def error_surfaces(setting: Setting) -> dict[str, FloatArray]:
     surfaces = {
         f"{name}, {kind}": np.empty((len(BINS), len(GAMMAS)))
         for name in people
-        for kind in ("plain", "corrected")
+        for kind in ("direct", "corrected")
     }
     for row, bins in enumerate(BINS):
         for column, gamma in enumerate(GAMMAS):
@@ -150,7 +150,7 @@ def error_surfaces(setting: Setting) -> dict[str, FloatArray]:
             for name, values in people.items():
                 codes = (values * bins // DOMAIN).astype(np.uint8)
                 plain, corrected = _errors(matrix, codes, stream, name, repeats)
-                surfaces[f"{name}, plain"][row, column] = plain
+                surfaces[f"{name}, direct"][row, column] = plain
                 surfaces[f"{name}, corrected"][row, column] = corrected
         setting.advance()
     return surfaces
@@ -159,13 +159,13 @@ def error_surfaces(setting: Setting) -> dict[str, FloatArray]:
 def _errors(
     matrix: UniformMixture, codes: NDArray[np.uint8], stream: Keystream, name: str, repeats: int
 ) -> FloatArray:
-    """The mean error of the plain and of the corrected estimate."""
-    truth, errors = np.bincount(codes, minlength=matrix.size), []
+    """The mean error of the direct and of the corrected estimate."""
+    original, errors = np.bincount(codes, minlength=matrix.size), []
     for repeat in range(repeats):
         words = stream.words(name, repeat * codes.size, codes.size)
         seen = np.bincount(np.asarray(sample(matrix, codes, words)), minlength=matrix.size)
         plain = matrix.solve(seen)
-        errors.append([np.abs(e - truth).sum() / truth.sum() for e in (plain, clip(plain))])
+        errors.append([np.abs(e - original).sum() / original.sum() for e in (plain, clip(plain))])
     return np.asarray(np.mean(errors, axis=0))
 
 
@@ -176,7 +176,7 @@ def _entropy(bins: int, gamma: float) -> float:
 def _surface_findings(surfaces: dict[str, FloatArray]) -> tuple[Finding, ...]:
     plain, corrected = (
         np.stack([surfaces[f"{name}, {kind}"] for name in _distributions()])
-        for kind in ("plain", "corrected")
+        for kind in ("direct", "corrected")
     )
     ratio = corrected / plain
     whole = float(corrected.mean() / plain.mean())

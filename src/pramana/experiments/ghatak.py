@@ -183,14 +183,14 @@ def _drift(matrix: TransitionMatrix) -> float:
 def _simulate(matrix: TransitionMatrix, setting: Setting) -> Form:
     """Simulated releases: means, squared errors, and the chance that a guess is right."""
     times = np.array(list(FREQUENCIES.values()))
-    truth = np.repeat(np.arange(len(times)), times).astype(np.uint8)
+    original = np.repeat(np.arange(len(times)), times).astype(np.uint8)
     counts, matches = [], []
     for number in range(_simulations(setting.size)):
-        words = setting.keystream.words("ghatak", number * truth.size, truth.size)
-        new = np.asarray(sample(matrix, truth, words))
+        words = setting.keystream.words("ghatak", number * original.size, original.size)
+        new = np.asarray(sample(matrix, original, words))
         counts.append(np.bincount(new, minlength=len(times)))
         # One given person of the two of category 1 stayed, and is picked among all released there.
-        stayed = (new[truth == 0] == 0).mean()
+        stayed = (new[original == 0] == 0).mean()
         matches.append(stayed / counts[-1][0] if counts[-1][0] else 0.0)
         if number % 100 == 99:
             setting.advance()
@@ -244,7 +244,7 @@ def _simulation_findings(simulated: Form, matrix: SparseRows) -> tuple[Finding, 
             "at most 1.3e-06, and within 6 standard errors",
         ),
         Finding(
-            "Are released frequencies unbiased as they stand?",
+            "Are released frequencies unbiased as released?",
             "yes, by construction",
             f"the means of {len(matches):,} simulations are within {drift:.1f} standard errors of "
             "the true frequencies",

@@ -51,7 +51,7 @@ from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Schema
 from pramana.types import Values
 
-TITLE = "Cross tables rebuilt from Pk-anonymous microdata"
+TITLE = "Cross tables estimated from Pk-anonymous microdata"
 
 CodedColumns: TypeAlias = list[NDArray[np.uint8]]
 Rows: TypeAlias = list[dict[str, float]]
@@ -171,20 +171,20 @@ def _whole_table(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, 
     layout = Layout.of(names, labels=labels, mechanism=plan.mechanism)
     shape = tuple(SIZES[name] for name in layout.columns)
     order = [names.index(name) for name in layout.columns]
-    truth, seen = (cell_counts([some[i] for i in order], shape) for some in (codes, released))
+    original, seen = (cell_counts([some[i] for i in order], shape) for some in (codes, released))
     channels = Channels(layout)
     undone = channels.solve(seen)
     estimates = (undone, clip(undone), fitted_truth(seen, channels))
     errors = {
-        method: float(np.abs(estimate - truth).sum() / n)
+        method: float(np.abs(estimate - original).sum() / n)
         for method, estimate in zip(METHODS, estimates, strict=True)
     }
-    variance = np.maximum(channels.spread(channels.forward(truth)) - truth, 0)
+    variance = np.maximum(channels.spread(channels.forward(original)) - original, 0)
     return {
         "records": n,
         "attributes": len(names),
         "k": k,
-        "cells": truth.size,
+        "cells": original.size,
         "retention": float(_matrix(plan.mechanism, names[0]).retention),
         "epsilon": next(g.epsilon for g in plan.attained if isinstance(g, DifferentialPrivacy)),
         **errors,
@@ -208,8 +208,8 @@ def _pairs(codes: CodedColumns, n: int, target: Guarantee, seed: int) -> dict[st
         for first, second in combinations(range(len(names)), 2):
             shape = (SIZES[names[first]], SIZES[names[second]])
             estimate = release.crosstab(names[first], names[second], method="unbiased").estimate
-            truth = cell_counts([codes[first], codes[second]], shape)
-            errors[way].append(np.abs(estimate - truth).sum() / n)
+            original = cell_counts([codes[first], codes[second]], shape)
+            errors[way].append(np.abs(estimate - original).sum() / n)
     return errors
 
 

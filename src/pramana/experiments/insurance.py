@@ -350,12 +350,12 @@ def found_again(
     places = levels_of(SIZES).astype(np.float64)
     for column in range(len(SIZES)):
         places[:, column] /= max(float(people.levels[column][rows].std()), 1e-9)
-    truth = places[people.cells[rows]]
+    original = places[people.cells[rows]]
     frequency = {method: np.zeros(rows.size) for method in methods}
     grouped = group(people, rows, k=k, keystream=keystream)  # once: trials differ by the draws
     for trial in range(trials):
         seed = int(keystream.words("trials", trial, 1)[0] >> np.uint64(16))
         released = anonymised(grouped, methods=methods, keystream=Keystream.from_seed(seed))
         for method, new in released.items():
-            frequency[method] += link_chances(truth, places[new]) / trials
+            frequency[method] += link_chances(original, places[new]) / trials
     return frequency

@@ -319,6 +319,6 @@ def _compare(people: pa.Table, release: Release) -> tuple[MarriedByAge, ...]:
     arrays = (estimated.estimate, estimated.low, estimated.high)
     figures = [np.asarray(array)[:, married] for array in arrays]
     return tuple(
-        MarriedByAge(str(label), int(truth), int(seen), *map(float, estimate))
-        for label, truth, seen, *estimate in zip(age.labels, *counts, *figures, strict=True)
+        MarriedByAge(str(label), int(original), int(seen), *map(float, estimate))
+        for label, original, seen, *estimate in zip(age.labels, *counts, *figures, strict=True)
     )

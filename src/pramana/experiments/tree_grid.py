@@ -265,7 +265,7 @@ def _plain(value: float) -> int | float:
 
 
 def _mass_edges(values: FloatArray, bins: int) -> tuple[float, ...]:
-    """Bins of about equal mass; a value that holds as much alone has a bin of its own."""
+    """Bins of about equal mass; a value with the mass of a bin is a separate bin."""
     distinct, counts = np.unique(values, return_counts=True)
     reached = np.cumsum(counts)
     edges, first, before = [float(distinct[0])], 0, 0
@@ -419,9 +419,9 @@ def original_accuracy(data: LearningSet) -> float:
         attributes.append(attribute)
         values.append(codes)
     tests = [codes_in_test(attribute, data.test[attribute.name]) for attribute in attributes]
-    classes, truth = (np.asarray(t[data.target].to_pylist()) for t in (data.train, data.test))
+    classes, original = (np.asarray(t[data.target].to_pylist()) for t in (data.train, data.test))
     tree = default_tree(1).fit(feature_table(attributes, values), classes)
-    return float(np.mean(tree.predict(feature_table(attributes, tests)) == truth))
+    return float(np.mean(tree.predict(feature_table(attributes, tests)) == original))
 
 
 def _trial(
@@ -465,10 +465,10 @@ def _estimation_error(data: LearningSet, schema: Schema, release: Release) -> fl
         if step is None or step.matrix is None:
             continue
         size = len(column.labels)
-        truth = np.bincount(encode(column, data.train[column.name]), minlength=size)
+        original = np.bincount(encode(column, data.train[column.name]), minlength=size)
         seen = np.bincount(encode_released(column, released[column.name]), minlength=size)
         estimate = clip(step.matrix.solve(seen))
-        errors.append(float(np.abs(estimate - truth).sum() / truth.sum()))
+        errors.append(float(np.abs(estimate - original).sum() / original.sum()))
     return float(np.mean(errors))
 
 

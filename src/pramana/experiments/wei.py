@@ -68,9 +68,9 @@ class _Sizes:
 
     Attributes:
         markets: New markets of Tables 1 and 2.
-        curve_markets: Those of Figures 7 to 10.
+        curve_markets: New markets of Figures 7 to 10.
         splits: Divisions of the people of Tables 1 and 2.
-        curve_splits: Those of Figures 6 to 10.
+        curve_splits: Divisions of the people of Figures 6 to 10.
         trials: Releases of Figures 3 and 4, for k = 5 and k = 10.
         curve_trials: Releases for every other k of Figure 5.
         ks: The k of Figures 5 to 10.

@@ -26,7 +26,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Need:
-    """What a number is computed from; a kind of release may offer needs of its own.
+    """What a number is computed from; a kind of release may offer further needs.
 
     Attributes:
         why_not: why nothing can be guaranteed without it, in words.
@@ -42,16 +42,14 @@ class Need:
     ANONYMITY_SET: ClassVar[Need]
 
 
-Need.MATRICES = Need("it speaks of records that pass a matrix, and here they do not")
+Need.MATRICES = Need("it is about records randomised by a matrix, and this method uses none")
 Need.FIXED_MATRICES = Need(
-    "it compares this table with others, and the matrices were chosen by looking at this one"
+    "it compares neighbouring tables, and the matrices were computed from this one"
 )
-Need.COUNTS = Need(
-    "it rests on the true counts, and they are not at hand: give the data, and no number on a grid"
-)
-Need.GROUPS = Need("it speaks of groups of records, and none are formed")
-Need.SHUFFLE = Need("it speaks of shuffled records, and these keep their order")
-Need.ANONYMITY_SET = Need("it speaks of the records among which a person hides, and there are none")
+Need.COUNTS = Need("it needs the original counts: give the data, without numbers on a grid")
+Need.GROUPS = Need("it is about groups of records, and this method forms none")
+Need.SHUFFLE = Need("it is about shuffled records, and these keep their order")
+Need.ANONYMITY_SET = Need("it needs an anonymity set, and there is none")
 
 _OWNERS = frozenset({Need.COUNTS, Need.GROUPS})
 
@@ -110,7 +108,7 @@ class Evidence:
 class CliOption:
     """A number of a guarantee as an option of the command line.
 
-    >>> CliOption("--k", "Pin no released record on a person beyond 1 in k.").field
+    >>> CliOption("--k", "Re-identification probability at most 1/k.").field
     'k'
 
     Attributes:
@@ -313,7 +311,7 @@ def beyond_anonymity_set(k: float, evidence: Evidence) -> str | None:
     """Why a person cannot be one of k records; ``None`` if the anonymity set is large enough."""
     if k <= evidence.anonymity_set:
         return None
-    return f"only {evidence.anonymity_set:,} share what is known"
+    return f"the anonymity set has only {evidence.anonymity_set:,} records"
 
 
 def only_the_owner(kind: type[Guarantee]) -> bool:

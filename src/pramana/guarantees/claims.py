@@ -100,11 +100,11 @@ def guarantees_from_options(
     return sorted(asked, key=lambda guarantee: list(GUARANTEES).index(guarantee.name))
 
 
-def dials(attained: Iterable[Guarantee]) -> str | None:
+def trade_off(attained: Iterable[Guarantee]) -> str | None:
     """The three numbers together, each rounded conservatively; nothing where one does not hold.
 
-    >>> dials([PkAnonymity(100), DifferentialPrivacy(3.5), ShuffledPrivacy(0.09, 1e-6)])
-    'One dial, three readings: k = 100, local epsilon = 3.5, central epsilon = 0.09 (delta 1e-6).'
+    >>> trade_off([PkAnonymity(9), DifferentialPrivacy(3), ShuffledPrivacy(1, 0)])
+    'The same trade-off in three numbers: k = 9, local epsilon = 3, central epsilon = 1 (delta 0).'
     """
     by_kind = {type(one): one for one in attained}
     k, local, central = map(by_kind.get, (PkAnonymity, DifferentialPrivacy, ShuffledPrivacy))
@@ -116,7 +116,7 @@ def dials(attained: Iterable[Guarantee]) -> str | None:
     ):
         return None
     return (
-        f"One dial, three readings: k = {text_down(k.k)}, local epsilon = "
+        f"The same trade-off in three numbers: k = {text_down(k.k)}, local epsilon = "
         f"{text_up(local.epsilon)}, central epsilon = {central_text(central)}."
     )
 
@@ -137,12 +137,12 @@ def central_text(central: ShuffledPrivacy) -> str:
 # -- households ------------------------------------------------------------------------------------
 
 ANY_SIZE: Final = (2, 4)
-"""Sizes that are spelled out if the size of the largest household must not be told."""
+"""Sizes that are spelled out if the size of the largest household is confidential."""
 
 LARGE_HOUSEHOLD: Final = 20
 """Households of this size and more hardly exist: sentences do not mention them."""
 
-NO_NUMBER: Final = " It speaks of persons: no number for a household follows from it."
+NO_NUMBER: Final = " It is about persons: no number for a household follows."
 
 
 def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
@@ -180,7 +180,8 @@ def household_scope(schema: Schema) -> str:
         return words
     return (
         f"{words} Against an attacker who knows who lives with whom, guarantees about linking "
-        f"hold only if values in {listed(unknown, 4)} that members share are unknown."
+        f"hold only if the attacker does not know the values of {listed(unknown, 4)} that members "
+        "share."
     )
 
 
@@ -331,7 +332,7 @@ class Claim:
 
 
 def guarantee_from_json(name: str, numbers: Entries) -> Guarantee:
-    """The guarantee of that name with those numbers; null stands for no bound."""
+    """The guarantee of that name with those numbers; null means no bound."""
     try:
         return GUARANTEES[name](**{field: _number(value) for field, value in numbers.items()})
     except (AttributeError, KeyError, TypeError):
@@ -371,7 +372,7 @@ def attained(
     for guarantee in asked:
         missing = lacks(type(guarantee), evidence)
         if missing is not None:
-            raise NotCovered(f"Nothing can be promised about {guarantee.name}: {missing}.")
+            raise NotCovered(f"{guarantee.name} cannot be guaranteed: {missing}.")
     wanted = {guarantee.name: guarantee for guarantee in asked}
     guarantees, offers = list(computed), evidence.offers
     ready = {guarantee.name for guarantee in computed}

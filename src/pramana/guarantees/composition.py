@@ -17,7 +17,7 @@ Random numbers are fresh and every release has its own shuffle. Two cases:
 Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
 published matrices have no rule, those whose matrices were made from the data none for epsilon.
 Waves of a panel do not have fresh random numbers, and have none either.
-Proofs: docs/proofs/composition.md.
+Proofs: docs/proofs/composition_proof.md.
 
 An :class:`Outline` is what composition needs of a mechanism; a :class:`Disclosure` is a release
 with its outline, its anonymity set, its unchanged columns, and what it guarantees by itself. Both
@@ -71,7 +71,7 @@ class Outline:
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Outline:
-        """That of a mechanism."""
+        """The outline of a mechanism."""
         swap = Fraction(mechanism.anonymity_ratio)
         if mechanism.gamma == math.inf:
             return cls(None, swap, ())
@@ -254,11 +254,13 @@ class Disclosure:
     def uncovered(self) -> str | None:
         """Why no rule adds it to others; nothing where one does."""
         if self.seeded:
-            return "a seed was used, and whoever has it undoes the release"
+            return "a seed was used, and anyone who knows it can undo the release"
         if self.outline is None:
             return f"a release by method {self.method} publishes no matrices to compose"
         if self.panel:
-            return "waves of a panel share draws, and the certificate states what all of them tell"
+            return (
+                "waves of a panel share random numbers; the certificate states the epsilon of all"
+            )
         return None
 
     @property
@@ -290,7 +292,7 @@ class Disclosure:
         return names
 
     def agrees(self, other: Disclosure) -> bool:
-        """Whether both are of one table; or show the same beside what is everybody's own."""
+        """Whether both are of one table, or show the same values for each person."""
         if self.records != other.records:
             return False
         if self.rows is not None and self.rows == other.rows:
@@ -418,7 +420,7 @@ class Together:
             if self.uncounted:
                 words.append(_UNCOUNTED.format(by=", ".join(self.uncounted)))
         if self.central is None:
-            words.append("No epsilon can be stated for all of them together.")
+            words.append("No epsilon covers all of them together.")
         elif math.isinf(self.central.epsilon):
             words.append("No epsilon: a released value can rule out an original value.")
         else:
@@ -430,7 +432,7 @@ class Together:
         return words + [f"Not covered: {reason}." for reason in self.uncovered]
 
     def to_json(self) -> Form:
-        """As JSON; null stands for no bound or no rule, which ``rule`` tells apart."""
+        """As JSON; null means no bound or no rule, which ``rule`` distinguishes."""
         return {
             "releases": self.releases,
             "rule": self.rule,
@@ -593,7 +595,7 @@ class TiedReleases:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Those of them that may be known; a key that another member shows is."""
+        """The columns that may be known; a key that another release of the group shows is known."""
         keys = frozenset[str]().union(*(member.keys for member in self.members))
         return (keys & self.kept).union(*(member.known for member in self.members))
 

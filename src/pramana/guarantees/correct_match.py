@@ -68,17 +68,18 @@ class CorrectMatch(Guarantee):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.COUNTS})
     assumption: ClassVar[str] = (
         "The intruder knows the target's value of one column and nothing else of the record, and "
-        "picks at random among the records released with it; the figure rests on the true counts."
+        "picks at random among the records released with it; the number is computed from the "
+        "original counts."
     )
     not_promised: ClassVar[str] = (
-        "It is about someone who knows one value and picks at random among the records released "
-        "with it. Who uses several columns may do better. It rests on counts that are not "
-        "published."
+        "It covers an attacker who knows one value and picks at random among the records released "
+        "with it. An attacker who knows several columns may do better. It is computed from counts "
+        "that are not published."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
             "--xi",
-            "Probability of a correct match by one key, at most.",
+            "Correct match by one key: probability at most this.",
             first=True,
             slider=("Probability of a correct match by one key", 0.01, 0.5, 0.1),
         ),
@@ -134,11 +135,11 @@ class CorrectMatch(Guarantee):
         """
         alone = len(evidence.schema.known) == 1
         if alone and Fraction(self.xi) * evidence.anonymity_set < 1:
-            sharing = f"{evidence.anonymity_set:,} who share what is known"
+            sharing = f"{evidence.anonymity_set:,} people in the anonymity set"
             return f"a guess among the {sharing} is right more often"
         steps = () if evidence.mechanism is None else evidence.mechanism.steps
         if any(len(step.columns) > 1 for step in steps):
-            return "it speaks of one column at a time, and some are randomised together"
+            return "it is about one column at a time, and some are randomised together"
         moved = any(one.matrix is None or not one.matrix.diagonal.all() for one in steps)
         if moved or Fraction(self.xi) * evidence.records >= 1:
             return None
@@ -223,7 +224,7 @@ def _of_step(step: Step, counts: Counts) -> float:
     if len(step.columns) > 1:
         names = ", ".join(f"'{name}'" for name in step.columns)
         raise NotCovered(
-            f"The correct match speaks of one column at a time, and {names} are randomised "
+            f"CorrectMatch is about one column at a time, and {names} are randomised "
             "together. Use SpontaneousRecognition for joint steps."
         )
     if step.matrix is not None:

@@ -1,6 +1,6 @@
 """Differential privacy of the randomised columns.
 
-Write P[i, j] for the probability of releasing j when the truth is i. One step has
+Write P[i, j] for the probability of releasing j when the original value is i. One step has
 
     epsilon = ln max_j (max_i P[i, j] / min_i P[i, j])          [Ikarashi, Thm 1]
 
@@ -40,12 +40,12 @@ class DifferentialPrivacy(Guarantee):
     name: ClassVar[str] = "differential-privacy"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
     assumption: ClassVar[str] = (
-        "Covers the randomised columns only; a column released as it is has no finite epsilon, and "
-        "a list of values that was read off the data is taken as public."
+        "Covers the randomised columns only; a column released unchanged has no finite epsilon, "
+        "and a list of values that was read off the data is taken as public."
     )
     not_promised: ClassVar[str] = (
-        "It covers the randomised columns only. Columns released as they are have no such bound, "
-        "and several releases of the same people add up."
+        "It covers the randomised columns only. Columns released unchanged have no such bound, "
+        "and the epsilons of several releases about the same people add up."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(

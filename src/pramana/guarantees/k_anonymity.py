@@ -39,18 +39,18 @@ class KAnonymity(Guarantee):
     name: ClassVar[str] = "k-anonymity"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.GROUPS, Need.SHUFFLE})
     assumption: ClassVar[str] = (
-        "Records are shuffled; the adversary may know all true keys and the groups, knows none of "
-        "the other columns that travel with a record, and does not work back from groups that were "
-        "formed by those (response, distinct, closeness)."
+        "Records are shuffled; the adversary may know all original keys and the groups, knows "
+        "none of the other columns that travel with a record, and does not work back from groups "
+        "that were formed by those (response, distinct, closeness)."
     )
     not_promised: ClassVar[str] = (
-        "It bounds linking by the keys. If all members of a group share a sensitive value, that "
-        "value is told of each of them; and the other columns must not be known to the adversary. "
-        "Where groups were formed by other columns too (response, distinct, closeness), it does "
-        "not hold against an attacker who knows how, and infers them from the groups."
+        "It bounds linking by the keys. If all members of a group share a sensitive value, the "
+        "release discloses that value for each of them. The adversary must not know the other "
+        "columns. Where groups were formed by other columns too (response, distinct, closeness), "
+        "it does not hold against an attacker who knows how, and infers them from the groups."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
-        CliOption("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
+        CliOption("--k", "Re-identification probability at most 1/k.", up=False, first=True),
     )
     page: ClassVar[str] = "k_anonymity"
     of_household: ClassVar[str] = "k / m"
@@ -66,7 +66,7 @@ class KAnonymity(Guarantee):
     def of(cls, sizes: Sequence[int]) -> KAnonymity:
         """The largest k that groups of these sizes give: the size of the smallest."""
         if len(sizes) == 0:
-            raise NotCovered("k-anonymity speaks of groups of records, and there are none.")
+            raise NotCovered("k-anonymity is about groups of records, and there are none.")
         return cls(int(min(sizes)))
 
     @classmethod

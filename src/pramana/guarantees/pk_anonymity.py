@@ -45,21 +45,22 @@ class PkAnonymity(Guarantee):
     name: ClassVar[str] = "pk-anonymity"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.SHUFFLE, Need.ANONYMITY_SET})
     assumption: ClassVar[str] = (
-        "Records are randomised independently and shuffled; the adversary may know the whole true "
-        "table except who is which released record, and does not know the sensitive columns."
+        "Records are randomised independently and shuffled; the adversary may know the whole "
+        "original data except which released record belongs to whom, and does not know the "
+        "sensitive columns."
     )
     not_promised: ClassVar[str] = (
-        "It speaks of linking a released record to a person. It does not keep secret what the "
-        "statistics of a group tell about everybody in it, nor columns that are released as they "
-        "are and that an adversary knows of a person."
+        "It bounds the probability of linking a released record to a person. It covers neither "
+        "inference from the statistics of a group about its members, nor columns released "
+        "unchanged that an adversary knows of a person."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
             "--k",
-            "Pin no released record on a person beyond 1 in k.",
+            "Re-identification probability at most 1/k.",
             up=False,
             first=True,
-            slider=("Pin no record on a person beyond one in k", 2.0, 10_000.0, 100.0),
+            slider=("Re-identification probability at most one in k", 2.0, 10_000.0, 100.0),
         ),
     )
     page: ClassVar[str] = "pk_anonymity"

@@ -48,21 +48,21 @@ class PrivacyBreach(Guarantee):
     name: ClassVar[str] = "privacy-breach"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
     assumption: ClassVar[str] = (
-        "Speaks of one person's values in the randomised columns; a list of values that was read "
+        "Covers one person's values in the randomised columns; a list of values that was read "
         "off the data is taken as public."
     )
     not_promised: ClassVar[str] = (
-        "It bounds what is learned about one person's randomised values. It says nothing about "
-        "columns released as they are, nor about facts that were likely before."
+        "It bounds what is learned about one person's randomised values. It covers neither "
+        "columns released unchanged nor facts that were likely before."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
-            "--rho1", "What was at most this likely before (with --rho2) ...", up=False, first=True
+            "--rho1", "Prior probability of a fact, at most (with --rho2).", up=False, first=True
         ),
-        CliOption("--rho2", "... is at most this likely after seeing the release.", first=True),
+        CliOption("--rho2", "Its posterior probability, at most.", first=True),
     )
     page: ClassVar[str] = "breach"
-    of_household: ClassVar[str] = "odds that grow to the m-th power"
+    of_household: ClassVar[str] = "odds may grow to the m-th power"
 
     def __post_init__(self) -> None:
         in_numbers_of_python(self)
@@ -71,7 +71,7 @@ class PrivacyBreach(Guarantee):
         if self.rho2 < self.rho1:
             raise InvalidNumber(
                 f"rho2 must be at or above rho1, got rho1 = {self.rho1!r}, rho2 = {self.rho2!r}: "
-                "no release can make an adversary forget."
+                "no release makes a fact less likely than it was."
             )
 
     @property

@@ -13,9 +13,9 @@ Below epsilon = 0 the bound follows from that above: delta(-e) = 1 - e^-e + e^-e
 
 Points are multiples of one step for all rounds, so that a sum of losses is a multiple as well and
 nothing is rounded to the grid. The sum is computed by a Fourier transform of the losses under an
-exponential tilt that centres it at epsilon: errors of the transform are then small beside delta.
-What the transform leaves out, and what rounding may do, is bounded and added.
-Proof: docs/proofs/composition.md, "Rounds that are apart".
+exponential tilt that centres it at epsilon: errors of the transform are then small compared with
+delta. What the transform leaves out, and what rounding may do, is bounded and added. Proof:
+docs/proofs/privacy_loss.md.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def composed_epsilon(rounds: Sequence[tuple[LossDistribution, int]], *, delta: f
     """The least epsilon, up to 1 in 10,000, at which all rounds together have at most delta.
 
     Args:
-        rounds: Distributions of one step, and how many rounds each stands for.
+        rounds: Distributions of one step, and the number of rounds with each of them.
         delta: More than the probability of an infinite loss; infinite where it is not.
     """
     largest = _largest(rounds)
@@ -227,8 +227,8 @@ def _tilted_sum(
     circle = np.fft.irfft(transform, size)
     chances = np.roll(np.maximum(circle, 0.0), shift - first)
     losses: FloatArray = step * np.arange(first, first + size, dtype=np.float64)
-    # A transform is off by a few roundings for each of log2(size) stages, measured by the root of
-    # the sum of squares; factors are at most 1, so that errors of a product add; and a sum of sizes
+    # A transform has an error of a few roundings for each of log2(size) stages, by the root of the
+    # sum of squares; factors are at most 1, so that errors of a product add; and a sum of sizes
     # is at most sqrt(size) times that root.
     terms = 1 + sum(times for _, times in rounds)
     error = 16 * UNIT * (math.log2(size) + 2) * math.sqrt(size) * terms

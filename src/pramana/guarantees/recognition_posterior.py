@@ -309,7 +309,7 @@ class _JointStep:
         lengths = np.diff(first)[cells]
         if lengths.sum() > MOST_ENTRIES:
             raise TooLarge(
-                f"The cells that occur with the columns released as they are have "
+                f"The cells that occur with the unchanged columns have "
                 f"{int(lengths.sum()):,} transitions, and at most {MOST_ENTRIES:,} are listed."
             )
         rows = np.repeat(np.arange(len(cells)), lengths)

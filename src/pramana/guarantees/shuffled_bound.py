@@ -1,4 +1,4 @@
-"""Central privacy of a shuffled release as a number, never below the truth.
+"""Central privacy of a shuffled release as a number, never below the exact value.
 
 For n records, a blanket law (A, B) and Z = A - e^epsilon B,
 
@@ -18,7 +18,7 @@ Three upper bounds of the right side, of which the least counts:
   are shifted by a period, all of them positive: again too much, never too little.
 
 What is cut off and what rounding may do is bounded term by term and added.
-Proofs: docs/proofs/shuffled_privacy.md, "Computing it".
+Proofs: docs/proofs/shuffled_bound.md.
 
 The blanket law of a channel is all that central privacy of a shuffled release depends on. Write
 P[x, y] for the probability of releasing y if the original value is x, and
@@ -31,7 +31,7 @@ values x0 and x1 the law is that of the pair
     (A, B) = (P[x0, y], P[x1, y]) / omega(y)    with probability omega(y), for every y,
 
 and (0, 0) with the probability that is left. Both have the mean 1. A law that is larger in convex
-order gives a bound that is larger, and so is safe. Proofs: docs/proofs/shuffled_privacy.md.
+order gives a bound that is larger, and so is safe. Proofs: docs/proofs/shuffled_channels.md.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class BlanketLaw:
     """The pairs (A, B) of two truths and their probabilities; the rest of one is at (0, 0).
 
     Attributes:
-        own: the values A, of the truth that a person has.
-        other: the values B, of the truth that the same person might have had.
+        own: the values A, of the person's original value.
+        other: the values B, of another possible original value.
         chance: the probability of each pair.
         error: the largest relative error of all these numbers.
 
@@ -216,7 +216,7 @@ FUNCTION = 16 * UNIT
 """More than exp, expm1, log1p, sin, cos, arctan2 and the products around them may be off."""
 
 SMOOTHING = 0.01
-"""The standard deviation of what is added to the sum, as a share of its own."""
+"""The standard deviation of what is added to the sum, as a share of its standard deviation."""
 
 REACH = 6.5
 """Where the transform is cut off, in units of that standard deviation: e^(-6.5^2 / 2) < 1e-9."""
@@ -446,7 +446,7 @@ class _Steps:
     def _log_moment(self, anonymity_set: int, slope: float) -> float:
         """N ln E e^(lambda Z), rounded up.
 
-        A sum of c products is off by at most c + 1 roundings of the sum of their sizes.
+        A sum of c products has an error of at most c + 1 roundings of the sum of their sizes.
         """
         raised = np.expm1(slope * self.value)
         excess = float(self.chance @ raised) + self._doubt(slope, 0.0)

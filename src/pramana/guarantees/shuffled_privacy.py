@@ -67,19 +67,19 @@ class ShuffledPrivacy(Guarantee):
     )
     assumption: ClassVar[str] = (
         "Records are randomised independently by matrices that do not depend on the data, and "
-        "shuffled with fresh randomness; one record a person; the number of records is public; the "
-        "adversary may know everybody else's record, and columns released as they are, sensitive "
-        "ones and weights too, are known and split the anonymity set; a list of values that was "
-        "read off the data is taken as public."
+        "shuffled with fresh randomness; one record a person; the number of records is public; "
+        "the adversary may know everybody else's record; all columns released unchanged, "
+        "sensitive columns and weights included, are taken as known and split the anonymity set; "
+        "a list of values that was read off the data is taken as public."
     )
     not_promised: ClassVar[str] = (
         "It covers the randomised columns only, one person at a time and one release. It does not "
-        "hold for whoever sees the records before the shuffle: there the local epsilon counts."
+        "cover anyone who sees the records before the shuffle: for them the local epsilon applies."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
             "--central-epsilon",
-            "Differential privacy of the shuffled release, to compare with other tools.",
+            "Differential privacy of the shuffled release.",
             number="epsilon",
             first=True,
             slider=("Of the shuffled release: epsilon", 0.05, 10.0, 1.0),
@@ -211,8 +211,8 @@ def _local(mechanism: Mechanism) -> float:
     """The epsilon before the shuffle; there must be one."""
     if mechanism.gamma == math.inf:
         raise NotCovered(
-            "Nothing can be promised about shuffled-privacy: some released value rules out some "
-            "true value altogether, and no anonymity set hides that. Use matrices without zeros."
+            "shuffled-privacy cannot be guaranteed: some released value rules out some original "
+            "value, and no anonymity set hides that. Use matrices without zeros."
         )
     return log_up(mechanism.gamma)
 
@@ -223,8 +223,8 @@ def _covered(evidence: Evidence) -> tuple[Mechanism, int]:
     assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
     if evidence.seeded:
         raise NotCovered(
-            "Nothing can be promised about shuffled-privacy: a seed was used, and whoever has it "
-            "undoes the shuffle. Release without a seed."
+            "shuffled-privacy cannot be guaranteed: a seed was used, and anyone who knows it can "
+            "undo the shuffle. Release without a seed."
         )
     attached = [column.name for column in schema.released_as_is if column.name not in schema.known]
     if not attached:
@@ -232,9 +232,8 @@ def _covered(evidence: Evidence) -> tuple[Mechanism, int]:
     if evidence.smallest_unchanged_group is None:
         names = ", ".join(f"'{name}'" for name in attached)
         raise NotCovered(
-            f"Nothing can be promised about shuffled-privacy: {names} are released as they are and "
-            "split the anonymity set, and how small the groups are that they form is not known. "
-            "Give the data, or randomise them too."
+            f"shuffled-privacy cannot be guaranteed: {names} are released unchanged and split the "
+            "anonymity set into groups of unknown size. Give the data, or randomise them too."
         )
     return evidence.mechanism, evidence.smallest_unchanged_group
 
@@ -369,7 +368,7 @@ def mixture_above(matrix: TransitionMatrix) -> Fraction:
 
 
 def _mixture_law(step: Step) -> BlanketLaw:
-    """One law above those of all pairs of truths and all strata of a step."""
+    """One distribution above all pairs of original values and all strata of a step."""
     return BlanketLaw.of_mixture(len(step.labels), max(map(mixture_above, step.matrices)))
 
 

@@ -68,23 +68,24 @@ class SpontaneousRecognition(Guarantee):
     name: ClassVar[str] = "spontaneous-recognition"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.COUNTS})
     assumption: ClassVar[str] = (
-        "The user looks at a few keys at a time, thinks each record equally likely to be the "
-        "person's beforehand, and knows the matrix; the figure rests on the true counts."
+        "The attacker uses a few keys at a time, considers each record equally likely to belong "
+        "to the person beforehand, and knows the matrix; the number is computed from the original "
+        "counts."
     )
     not_promised: ClassVar[str] = (
-        "It is about someone who looks at a few keys at a time. Who searches with all keys, or "
-        "knows more, may be surer. It rests on counts that are not published."
+        "It covers an attacker who uses a few keys at a time. An attacker who uses all keys, or "
+        "knows more, may do better. It is computed from counts that are not published."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
             "--alpha",
-            "Probability of recognising a person by a few keys, at most.",
+            "Recognition by a few keys: probability at most this.",
             first=True,
-            slider=("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
+            slider=("Probability of recognition by a few keys, at most", 0.01, 0.5, 0.1),
         ),
         CliOption(
             "--width",
-            "How many keys are looked at together (with --alpha; 3).",
+            "Number of keys used together (with --alpha; 3).",
             type=int,
             required=False,
         ),
@@ -136,8 +137,8 @@ class SpontaneousRecognition(Guarantee):
         unseen = [name for name in evidence.schema.known if name not in counts.columns]
         if unseen:
             raise NotCovered(
-                f"{', '.join(unseen)} {as_it_is(unseen)} and can be looked at like any key, "
-                "and the counts do not hold them."
+                f"{', '.join(unseen)} {as_it_is(unseen)} and can be used like any key, and the "
+                "counts do not contain them."
             )
         width = min(USUAL_WIDTH, len(counts.columns)) if asked is None else asked.width
         choices = () if asked is None else asked.choices
@@ -181,12 +182,12 @@ class SpontaneousRecognition(Guarantee):
         all_known = not self.choices and self.width >= len(schema.known)
         people = evidence.anonymity_set if all_known else evidence.records
         if Fraction(self.alpha) * people < 1:
-            return f"among {people:,} people somebody is more likely"
+            return f"an anonymity set of {people:,} people gives a higher probability"
         keys = dict.fromkeys((*(column.name for column in schema.randomised), *schema.known))
         try:
             _require_keys(tuple(keys), width=self.width, choices=self.choices)
         except InputError:
-            return "it speaks of keys that are not there"
+            return "it names keys that do not exist"
         return None
 
     def contradicted(self, evidence: Evidence, released: Counts) -> str | None:

@@ -132,7 +132,7 @@ def format_of(path: str | Path) -> TableFormat:
     known = {ending: name for name, member in FORMATS.items() for ending in member.endings}
     if not endings or endings[-1] not in known:
         raise InvalidTable(
-            f"The ending of {path} is not that of a known format. Known: {', '.join(known)}."
+            f"The file extension of {path} belongs to no known format. Known: {', '.join(known)}."
         )
     return known[endings[-1]]
 
@@ -170,7 +170,7 @@ def validated(records: Checked, *, count: int | None = None) -> Checked:
 
 def broken(path: Path) -> InvalidTable:
     """The error for a file that ends too early."""
-    return InvalidTable(f"{path} cannot be read to its end: it is broken or cut short.")
+    return InvalidTable(f"{path} cannot be read to its end: it is broken or truncated.")
 
 
 # -- one of several tables in a file ------------------------------------------------------------
@@ -196,7 +196,9 @@ class PartOf:
             return cls(path)
         name, _, row = part.partition("!")
         if row and not (row.isdigit() and int(row) > 0):
-            raise InvalidTable(f"Behind the ! of {path} must stand the row of the column names.")
+            raise InvalidTable(
+                f"After the ! of {path}, give the number of the row with the column names."
+            )
         return cls(path.with_name(file), name or None, int(row) if row else None)
 
     def choose(self, names: Sequence[str], *, what: str, first: bool = False) -> str:

@@ -1,7 +1,7 @@
 """Text files: parsed once, buffered, and given the types that all of their values allow.
 
 A column becomes numeric only if all of its values read as numbers without loss. Codes with leading
-zeros, a plus sign or more than 18 digits stay text, and so does a column whose name is that of
+zeros, a plus sign or more than 18 digits stay text, and so does a column whose name suggests
 postcodes, telephones or the like. NA and NaN are missing in a numeric column, and ordinary values
 in a column of text. An empty field is missing, unless it is quoted in a column of text. In a file
 of one column it is missing even if it is quoted, except in files that this program wrote.
@@ -118,7 +118,9 @@ def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
     encoding = encoding or _find_encoding(raw, path)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
     if not text.strip():
-        raise InvalidTable(f"{path} is empty. A table needs a line of names and at least a record.")
+        raise InvalidTable(
+            f"{path} is empty. A table needs a line of names and at least one record."
+        )
     lines = text if len(raw) < HEAD else text[: text.rfind("\n") + 1] or text
     quote = _find_quote(lines)
     escape = _find_escape(lines, quote)
@@ -205,8 +207,7 @@ def _header(text: str, dialect: Dialect, path: Path) -> tuple[tuple[str, ...], i
 
 def _unreadable_header(path: Path) -> InvalidTable:
     return InvalidTable(
-        f"The first line of {path} must name the columns, and a name there does not end: look for "
-        "a quote that is not closed."
+        f"The first line of {path} must name the columns, and a quoted name is not closed."
     )
 
 
@@ -240,7 +241,7 @@ def _find_encoding(raw: bytes, path: Path) -> str:
     if zeros > len(raw[:1000]) // 3:  # Latin letters in two bytes, without a mark
         return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
     if zeros:
-        raise InvalidTable(f"{path} is not a text file, whatever its ending says.")
+        raise InvalidTable(f"{path} is not a text file, despite its extension.")
     return "utf-8" if _decodes(raw, "utf-8") else encoding_besides_utf8(path)
 
 
@@ -313,7 +314,7 @@ def _chunks(path: Path, size: int = CHUNK) -> Iterator[bytes]:
             while chunk := bytes(stream.read(size)):
                 yield chunk
     except (OSError, pa.ArrowInvalid, EOFError):
-        raise InvalidTable(f"{path} cannot be read: it is broken or cut short.") from None
+        raise InvalidTable(f"{path} cannot be read: it is broken or truncated.") from None
 
 
 BLOCK: Final = 2**23
@@ -439,7 +440,7 @@ def _parse_error(path: Path, dialect: Dialect) -> InvalidTable:
             row = wrong[0]
             return InvalidTable(
                 f"{path} must have {row.expected_columns} fields in every row, and row "
-                f"{row.number} has {row.actual_columns}. The file may be broken or cut short."
+                f"{row.number} has {row.actual_columns}. The file may be broken or truncated."
             )
     return broken(path)
 
@@ -496,7 +497,7 @@ def _require_closed_quotes(path: Path, dialect: Dialect, last_value: str | None)
             quotes += part.count(quote)
             tail = (tail + part)[-len(ending) - 2 * BLOCK :]
     if quotes % 2 and tail.rstrip(b"\r\n").endswith(ending):
-        raise InvalidTable(f"{path} ends inside quotes: it is broken or cut short.")
+        raise InvalidTable(f"{path} ends inside quotes: it is broken or truncated.")
 
 
 def _undecodable(path: Path, encoding: str) -> InvalidTable:

@@ -235,8 +235,8 @@ def read_here(path: Path, *, file_format: TableFormat, called: str) -> tuple[pa.
         raise
     except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
         raise InvalidTable(
-            f"{path} cannot be read as {called}: it is broken, cut short, or not what its ending "
-            "says."
+            f"{path} cannot be read as {called}: it is broken, truncated, or of another format "
+            "than its extension."
         ) from None
     require_distinct_names(about.column_names, where=str(path))
     if not about.column_names or not about.number_rows:
@@ -395,7 +395,7 @@ def _write(form: LabelledFormat, path: Path, records: RecordStream) -> None:
 def _label_options(form: LabelledFormat, table: pa.Table, frame: Any, labels: Labels) -> Form:
     """Labels and codes of missing values as pyreadstat takes them.
 
-    Those of a number do not fit a column of bins, whose values are texts, and are left out.
+    Labels of a number do not fit a column of bins, whose values are texts, and are left out.
     """
     texts = {item.name for item in table.schema if pa.types.is_string(item.type)}
     names = table.column_names

@@ -163,9 +163,9 @@ def _require_first_bytes(path: Path, expected: Format) -> None:
         return
     title = next((title for mark, title in titles.items() if beginning.startswith(mark)), None)
     if title is not None and not (path.suffix.lower() in COMPRESSED and "gzip" in title):
-        raise InvalidTable(f"{path} holds {title} data, whatever its ending says. Rename it.")
+        raise InvalidTable(f"{path} holds {title} data, despite its extension. Rename it.")
     if title is None and expected.marks:
-        raise InvalidTable(f"{path} is not {expected.title} data, whatever its ending says.")
+        raise InvalidTable(f"{path} is not {expected.title} data, despite its extension.")
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def open_frame(frame: Any) -> OpenedTable:
     try:
         validated(table)
     except BROKEN:
-        raise InvalidTable("The table is broken: its buffers do not hold what they say.") from None
+        raise InvalidTable("The table is broken: its buffers have wrong sizes.") from None
     require_distinct_names(table.column_names, where="the table")
     return OpenedTable.of_arrow(table, source=frame)
 
@@ -301,7 +301,7 @@ def empty_like(frame: Any) -> Any:
 
 
 def to_kind(table: pa.Table, like: Any) -> Any:
-    """The table as the same kind of object as ``like``, else PyArrow; text stays plain."""
+    """The table as the same kind of object as ``like``, else PyArrow; text stays text."""
     if isinstance(like, pa.RecordBatchReader):
         return without_dictionaries(table, like.schema).to_reader()
     if _comes_from(like, "pyarrow") or not hasattr(like, "head"):
@@ -317,7 +317,7 @@ def to_kind(table: pa.Table, like: Any) -> Any:
 
 
 def without_dictionaries(table: pa.Table, original: pa.Schema) -> pa.Table:
-    """Dictionary columns as plain ones where the original was plain."""
+    """Dictionary columns decoded where the original had none."""
     for at, name in enumerate(table.column_names):
         kind = table.schema.field(at).type
         was = original.field(name).type if name in original.names else None

@@ -121,7 +121,9 @@ def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> 
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     header = part.header or next((at for at, count in enumerate(filled, start=1) if count), 1)
     if len(rows) < header:
-        raise InvalidTable(f"{where} has {len(rows)} rows, and names were to be in {header}.")
+        raise InvalidTable(
+            f"{where} has {len(rows)} rows, so the column names cannot be in row {header}."
+        )
     end = max((at for at, count in enumerate(filled, start=1) if count), default=0)
     body = rows[header:end]
     if not body:
@@ -129,8 +131,8 @@ def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> 
     if part.header is None and 2 * filled[header - 1] < max(filled):  # a title above the table
         likely = next(at for at, count in enumerate(filled, start=1) if 2 * count >= max(filled))
         raise InvalidTable(
-            f"Row {header} of {where} names {filled[header - 1]} of {max(filled)} columns. Say in "
-            f"which row the names stand: {shlex.quote(f'{part.file.name}#{sheet}!{likely}')}."
+            f"Row {header} of {where} names {filled[header - 1]} of {max(filled)} columns. Name "
+            f"the row of the column names: {shlex.quote(f'{part.file.name}#{sheet}!{likely}')}."
         )
     names, columns = [], []
     for at, head in enumerate(rows[header - 1]):

@@ -1,7 +1,7 @@
 """Read files in a subprocess, where a broken file may crash a library.
 
 The libraries behind SPSS, Stata and SAS files, spreadsheets, databases, files of R and Feather
-believe what a file says of its own lengths. Over a damaged file they may crash, or unpack it
+trust the lengths that a file states. Over a damaged file they may crash, or unpack it
 without end. They run in a subprocess with limited memory and processor time, which is started once
 and kept, and returns what it read as Arrow data. Its death or silence is one error here, and the
 next file gets a new subprocess.
@@ -80,9 +80,9 @@ def read_in_child(module: str, path: Path, *, title: str, **how: str) -> tuple[p
                     "time. It is broken, or too large for its format: write it as Parquet or CSV."
                 ) from None
             raise InvalidTable(
-                f"{path} cannot be read as {title}: the library that reads such files broke down "
-                "over it. It is broken, cut short, not what its ending says, or unpacks to more "
-                f"than the {memory_bound() / 2**30:.1f} GiB of memory that are allowed "
+                f"{path} cannot be read as {title}: the library that reads such files failed. The "
+                "file is broken, truncated, of another format than its extension, or unpacks to "
+                f"more than the {memory_bound() / 2**30:.1f} GiB of memory that are allowed "
                 "(PRAMANA_MEMORY)."
             ) from None
         finally:

@@ -1,7 +1,7 @@
 """An append-only file of lines in which every change is detected.
 
-The ledger ``L`` has a key file ``L.key`` beside it: a random key, the number of lines, and the
-digest of the last one. Each line carries the digest of the line before it and a keyed digest of
+The ledger ``L`` has a key file ``L.key`` in the same folder: a random key, the number of lines, and
+the digest of the last one. Each line carries the digest of the line before it and a keyed digest of
 itself (HMAC): nobody can write a valid line without the key. A line that was changed, left out,
 added or moved breaks the chain; lines missing at the end contradict the key file. Whoever holds
 both files can restore an older pair of them: only a copy kept elsewhere detects that.
@@ -147,12 +147,12 @@ _HEADER: Form = {"format": FORMAT, "version": VERSION}
 
 
 def key_file(path: Path) -> Path:
-    """The file of the key, beside the ledger."""
+    """The file of the key, in the folder of the ledger."""
     return path.with_name(path.name + ".key")
 
 
 def beside(path: Path) -> tuple[Path, Path]:
-    """The files that lie beside a ledger: of its key, and of its lock."""
+    """The files that belong to a ledger: its key, and its lock."""
     return key_file(path), path.with_name(path.name + ".lock")
 
 
@@ -185,7 +185,7 @@ def locked(path: Path) -> Iterator[None]:
     try:
         number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY)
     except OSError as error:  # a link could lead to a file of somebody else
-        raise InputError(f"The lock {lock} must be a file of its own ({error.strerror}).") from None
+        raise InputError(f"The lock {lock} must be a separate file ({error.strerror}).") from None
     with os.fdopen(number, "r+") as handle:
         os.fchmod(number, OWNER_ONLY)
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -213,8 +213,8 @@ def _read_key(path: Path) -> tuple[bytes, int, str]:
     if not place.exists():
         if path.exists():
             raise InputError(
-                f"The ledger {path} needs its key file {place.name} beside it, and it is missing: "
-                "without it neither tables nor changes can be recognised."
+                f"The ledger {path} needs its key file {place.name} in the same folder, and it is "
+                "missing: without it neither tables nor changes can be recognised."
             )
         raise InputError(
             f"There is no ledger {path}. 'pramana protect --ledger {path}' begins one."
@@ -244,7 +244,7 @@ def _links(path: Path, key: bytes) -> Iterator[tuple[Form, str]]:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _broken(path, f"{where} is no entry") from None
         if again.encode() != spelled:
-            raise _broken(path, f"{where} is spelled otherwise")
+            raise _broken(path, f"{where} has another format")
         if number and form.get("before") != before:
             raise _broken(path, f"{where} does not follow the line before it")
         if not hmac.compare_digest(str(digest).encode(), _digest(key, form).encode()):
@@ -257,9 +257,9 @@ def _links(path: Path, key: bytes) -> Iterator[tuple[Form, str]]:
             raise NotCovered(  # nothing was altered
                 f"The ledger {path} was not altered: it has version {version}, of "
                 f"{'an earlier' if version < VERSION else 'a newer'} pramana, and this one reads "
-                f"version {VERSION}. Go on with that one; or begin another ledger, and lower its "
-                "budgets by what 'ledger show' says there, since what was released before is not "
-                "counted in it."
+                f"version {VERSION}. Use that version; or begin another ledger, and lower its "
+                "budgets by the total that 'ledger show' of that version prints, since the new "
+                "ledger does not count earlier releases."
             )
         form.pop("before", None)
         before = digest

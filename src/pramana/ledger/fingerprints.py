@@ -1,6 +1,6 @@
 """Keyed fingerprints by which a table and its columns are recognised.
 
-A plain digest of a column would let whoever reads the ledger try out guesses: write down a table
+With a digest without a key, a reader of the ledger could test guesses: write down a table
 with one value left open, and see which value gives the digest. Keyed (HMAC-SHA256) it says nothing
 without the key, which is in a separate file: the ledger may be shown to an auditor, the key may
 not.
@@ -66,7 +66,8 @@ class ColumnPrint:
     Attributes:
         values: which values it has, and how often.
         shape: how often each value occurs; ``None`` if there are too many.
-        telling: whether it has so many values that only the same people have them as often.
+        telling: whether its values are so numerous that only the same people have them equally
+            often.
         unique: whether most of its values occur once: what two tables share are then people.
         sample: the smallest digests of its values.
     """
@@ -86,7 +87,7 @@ class ColumnPrint:
     def like(self, other: ColumnPrint, *, same_records: bool) -> bool:
         """Whether both may hold the same of the same people; in doubt they do.
 
-        If people came or went, columns of few values cannot be told apart. If none did, codes
+        If people came or went, columns of few values cannot be distinguished. If none did, codes
         of a few values say nothing by themselves (1 and 2 may be anything): their frequencies do.
         """
         if self.values == other.values or self.shape == other.shape:

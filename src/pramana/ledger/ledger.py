@@ -97,9 +97,9 @@ class Budget:
             return
         why = "; ".join(together.uncovered) or "no rule covers them"
         raise DoesNotHold(
-            f"The budget of {name} counts as exceeded: what all {together.releases} releases of "
-            f"this table promise together is not known ({why}). Nothing was written; "
-            "--allow-uncovered goes on all the same."
+            f"The budget of {name} counts as exceeded: the combined guarantee of all "
+            f"{together.releases} releases of this table is unknown ({why}). Nothing was written; "
+            "--allow-uncovered releases all the same."
         )
 
 
@@ -155,8 +155,8 @@ class LedgerEntry:
             stands = digest_of(read_certificate(Path(self.folder)), data=False) == self.intended
         except (PramanaError, OSError):
             stands = False
-        there = "it stands there" if stands else "it does not stand there (any more)"
-        return f"{what} in {self.folder} and never confirmed: {there}, and counts as one."
+        there = "it is there" if stands else "it is not there (any more)"
+        return f"{what} in {self.folder} and never confirmed: {there}, and counts as a release."
 
     def to_json(self) -> Form:
         """The readable part of a line; another line says that the release was finished."""
@@ -320,7 +320,7 @@ class Ledger:
                 str(entry.plan["method"]),
                 ", ".join(entry.plan["randomised"]),
                 ", ".join(entry.plan["kept"]) or "none",
-                *_dials(entry.disclosed),
+                *_numbers(entry.disclosed),
             )
             for place, entry in enumerate(self.entries)
         ]
@@ -368,7 +368,7 @@ HEADS = (
 )  # fmt: skip
 
 
-def _dials(release: Disclosure) -> tuple[str, str, str]:
+def _numbers(release: Disclosure) -> tuple[str, str, str]:
     """k, local and central epsilon of a release by itself, as text."""
     alone = compose([release])
     k = "" if alone.k is None else text_down(alone.k)
@@ -434,7 +434,7 @@ class Booking:
         return place.read_bytes() if place is not None and place.is_file() else None
 
     def _entry(self, certificate: Certificate) -> LedgerEntry:
-        """That of the release with this certificate, now."""
+        """The entry of the release with this certificate, now."""
         schema = certificate.true_schema
         asked = {claim.name: claim.asked.to_json() for claim in certificate.claims if claim.asked}
         unchanged, shown = schema.released_as_is, self.shown
@@ -474,7 +474,7 @@ def _add(chain: Chain, line: Entries) -> None:
     except OSError as error:
         warnings.warn(
             f"The ledger {chain.path} could not be written ({error.strerror}): the release is "
-            "entered in it, and whether it stands is not.",
+            "entered in it, but not its completion.",
             Unconfirmed,
             stacklevel=4,
         )
@@ -503,9 +503,9 @@ def booked(
         chain = Chain.load(path) if there else Chain.new(path)
         for words in Ledger.of(chain).unconfirmed:
             warnings.warn(f"In the ledger {path}: {words}", Unconfirmed, stacklevel=4)
-        truth = table_prints(opened.raw or opened, key=chain.key)
-        shown = table_prints(opened, kept, key=chain.key, beside=truth.own) if kept else None
-        yield Booking(chain, truth, shown, people, folder)
+        original = table_prints(opened.raw or opened, key=chain.key)
+        shown = table_prints(opened, kept, key=chain.key, beside=original.own) if kept else None
+        yield Booking(chain, original, shown, people, folder)
 
 
 def require_apart(path: Path, folder: Path | None) -> None:
@@ -517,12 +517,13 @@ def require_apart(path: Path, folder: Path | None) -> None:
     for place in places:
         if release is not None and (release in (place, *place.parents) or place in release.parents):
             raise InputError(
-                f"The ledger {path} and the release {folder} must lie apart: the folder of a "
-                "release is published, and the ledger is not. Keep it beside the truth."
+                f"The ledger {path} and the release {folder} must be in different folders: the "
+                "release is published, and the ledger is not. Keep the ledger with the original "
+                "data."
             )
     around = {parent for place in places for parent in place.parents}
     if any((parent / CERTIFICATE).is_file() for parent in around):
         raise InputError(
-            f"The ledger {path} must not lie in the folder of a release, which is published. Keep "
-            "it beside the truth."
+            f"The ledger {path} must not be in the folder of a release, which is published. Keep "
+            "it with the original data."
         )

@@ -46,7 +46,7 @@ FAMILIES: Form = {cls.family: cls for cls in (UniformMixture, Dense, SparseRows,
 
 
 def matrix_from_json(form: Form) -> TransitionMatrix:
-    """Any matrix from its plain form."""
+    """Any matrix from its JSON form."""
     try:
         family = FAMILIES[form["family"]]
     except (KeyError, TypeError):
@@ -59,7 +59,7 @@ def matrix_from_json(form: Form) -> TransitionMatrix:
         raise
     except (KeyError, TypeError, IndexError, ValueError, OverflowError):
         raise InvalidMatrix(
-            f"The plain form of a {form['family']} matrix is incomplete or broken."
+            f"The JSON form of a {form['family']} matrix is incomplete or broken."
         ) from None
     return matrix
 
@@ -113,7 +113,7 @@ class Step:
 
     @property
     def matrices(self) -> tuple[TransitionMatrix, ...]:
-        """The one matrix, or those of all strata."""
+        """The one matrix, or the matrices of all strata."""
         return (self.matrix,) if self.matrix is not None else tuple(self.by_stratum.values())
 
     @property
@@ -137,7 +137,7 @@ class Step:
         return min(matrix.anonymity_ratio for matrix in self.matrices)
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """The JSON form."""
         form: Form = {"columns": list(self.columns)}
         if self.matrix is not None:
             return form | {"matrix": self.matrix.to_json()}
@@ -222,7 +222,7 @@ class Mechanism:
         )
 
     def to_json(self) -> list[Form]:
-        """A plain form."""
+        """The JSON form."""
         return [step.to_json() for step in self.steps]
 
     @classmethod
@@ -265,7 +265,7 @@ class AttributeSet:
         return self.weight / TOTAL
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """The JSON form."""
         return {
             "columns": list(self.columns),
             "weight": str(self.weight),
@@ -294,8 +294,8 @@ class AttributeSampler(Mechanism):
         names = [asked.name for asked in self.sets]
         if len(set(names)) != len(names):
             raise InvalidMatrix(
-                "Each set of columns must be listed once, and no two may read alike: rename "
-                "columns that have a * in their names."
+                "Each set of columns must be listed once, and no two may have the same text: "
+                "rename columns that have a * in their names."
             )
 
     def _require_weights(self) -> None:
@@ -305,8 +305,7 @@ class AttributeSampler(Mechanism):
 
     def __iter__(self) -> Iterator[Step]:
         raise NotCovered(
-            "Each record answers one set of columns, and no step is done to whole records: what "
-            "rests on such steps does not speak of reports."
+            "Each record reports one attribute set, and no step applies to whole records."
         )
 
     @property
@@ -348,7 +347,7 @@ class AttributeSampler(Mechanism):
         return tuple(asked for asked in self.sets if wanted <= set(asked.columns))
 
     def to_json(self) -> list[Form]:
-        """A plain form."""
+        """The JSON form."""
         return [asked.to_json() for asked in self.sets]
 
     @classmethod
@@ -394,7 +393,7 @@ class ShuffledRounds(AttributeSampler):
 
 
 NOT_REPORTED = -1  # the code of what was not asked
-LOOK = "It was altered: pramana verify says what else does not hold."
+LOOK = "It was altered: pramana verify lists all failed checks."
 
 
 def released_codes(

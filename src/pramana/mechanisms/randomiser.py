@@ -275,16 +275,16 @@ class Reporter(Randomiser):
         columns = [self.schema.column(name) for name in self._names]
         most = max(len(column.labels) for column in columns)
         # One row a column, and one more for what sets of fewer columns lack.
-        truth = np.zeros((len(columns) + 1, records), dtype=code_dtype(most))
+        original = np.zeros((len(columns) + 1, records), dtype=code_dtype(most))
         for row, column in enumerate(columns):
-            truth[row] = self.codes(column, batch, position)
+            original[row] = self.codes(column, batch, position)
         reports = np.empty(records, dtype=code_dtype(int(self._starts[-1])))
-        self._wholes.draw(asked, words, truth, reports)
+        self._wholes.draw(asked, words, original, reports)
         # Sets without some impossible combinations
         for number in np.flatnonzero(~self._wholes.whole).tolist():
             codec, own = self._codecs[number], np.flatnonzero(asked == number)
             rows = [self._names.index(name) for name in codec.step.columns]
-            cells = codec.cells([truth[row][own] for row in rows])
+            cells = codec.cells([original[row][own] for row in rows])
             assert codec.step.matrix is not None  # noqa: S101 - reports have no strata
             drawn = sample(codec.step.matrix, cells, words[own]).astype(np.int64)
             reports[own] = drawn + self._starts[number]
@@ -395,7 +395,7 @@ class _WholeSets:
         cells = sizes.prod(axis=0, dtype=np.uint64)
         return cls(whole, rows, sizes, other, cells * other - np.uint64(1), starts)
 
-    def draw(self, asked: IntArray, words: Words, truth: Codes, reports: Codes) -> None:
+    def draw(self, asked: IntArray, words: Words, original: Codes, reports: Codes) -> None:
         """Fill in the numbers of reports of these sets, as ``sample`` draws them."""
         records, steps = len(asked), np.arange(BLOCK)
         for begin in range(0, records, BLOCK):  # so that all arrays stay in the cache
@@ -405,7 +405,7 @@ class _WholeSets:
             for rows, sizes in zip(self.rows, self.sizes, strict=True):
                 places = (rows * records + begin).take(sets) + steps[: len(sets)]
                 cells *= sizes.take(sets)
-                cells += truth.reshape(-1).take(places)
+                cells += original.reshape(-1).take(places)
             drawn = (chance // self.other.take(sets)).view(np.int64)
             keep = -(chance > self.last.take(sets)).astype(np.int64)  # all bits or none
             reports[part] = (drawn ^ ((drawn ^ cells) & keep)) + self.starts.take(sets)

@@ -3,7 +3,7 @@
 Out of the 2**64 words, exactly ``weights[truth, released]`` give ``released`` for ``truth``.
 
 - A uniform mixture with the weight ``other`` of every other value: ``word // other`` where that is
-  one of the N values, else the truth.
+  one of the N values, else the original value.
 - Any other matrix by alias tables [Walker77]: a row is cut into 2**m cells of 2**(64 - m) words.
   The leading m bits of the word choose the cell, the others are compared with a threshold: below it
   the cell's own value, else its alias. Weights are integers that sum to 2**64, which is the number
@@ -14,7 +14,7 @@ several times as long. A compiled loop would pay from some hundred million value
 time to load the compiler; see ``benchmarks/sampler.py``.
 
 Noise is added to sensitive numbers of released records, whatever the method and the engine. The
-random word of a record is that of its place in the release, so that batches change nothing. Sums
+random word of a record belongs to its place in the release, so that batches change nothing. Sums
 are rounded to multiples of the noise's grain: the last digits of a released number say nothing
 about the original one.
 
@@ -138,7 +138,7 @@ def randomise(
     start: int = 0,
     out: Codes | None = None,
 ) -> Codes:
-    """Released codes of the records ``start``, ``start + 1``, ...: each by the word of its own."""
+    """Released codes of the records ``start``, ``start + 1``, ...: each by its own random word."""
     if out is None:
         out = np.empty_like(codes)
     _check(matrix, codes, out)
@@ -370,8 +370,8 @@ class AddedNoise:
         if (np.abs(values[np.isfinite(values)]) > most).any():
             raise InvalidTable(
                 f"Numbers of '{item.name}' must lie within {most:.3g} for noise of scale "
-                f"{noise.scale:g}, and some do not: they would leave as they are. Divide them, or "
-                "add more noise.",
+                f"{noise.scale:g}, and some do not: they would be released unchanged. Divide "
+                "them, or add more noise.",
                 column=item.name,
             )
         stream, count = Stream("noise", item.name), len(values)

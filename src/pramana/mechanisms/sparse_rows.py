@@ -223,9 +223,9 @@ class SparseRows(TransitionMatrix):
         """0 if some released value is impossible for some original values [Ikarashi, Thm 3]."""
         return crossed_ratio(self.values) if self._full else 0.0
 
-    def probability(self, truth: Label, released: Label) -> Fraction:
+    def probability(self, original: Label, released: Label) -> Fraction:
         """The exact probability that ``truth`` is released as ``released``."""
-        row, column = self.positions[truth], self.positions[released]
+        row, column = self.positions[original], self.positions[released]
         if row == column:
             return Fraction(self.kept[row], TOTAL)
         span = slice(self.starts[row], self.starts[row + 1])
@@ -317,7 +317,7 @@ class SparseRows(TransitionMatrix):
         return np.moveaxis(result.reshape(table.shape), 0, axis)
 
     def to_json(self) -> Form:
-        """A plain form; the integers as text."""
+        """The JSON form; the integers as text."""
         return {
             "family": self.family,
             "labels": labels_to_json(self.labels),
@@ -415,7 +415,7 @@ class ListedCells(SparseRows):
     family: ClassVar[str] = "listed-cells"
 
     def to_json(self) -> Form:
-        """A plain form; the weights as text."""
+        """The JSON form; the weights as text."""
         axes, codes = _axes(self.labels)
         sizes = [len(axis) for axis in axes]
         strides = [prod(sizes[at + 1 :]) for at in range(len(sizes))]
@@ -468,7 +468,7 @@ class ListedCells(SparseRows):
 
 
 def listed_form(form: Form, sizes: list[int]) -> dict[str, list[int]]:
-    """The numbers of a plain form; a ``ValueError`` where a text holds none."""
+    """The numbers of a JSON form; a ``ValueError`` where a text holds none."""
     names = ("cells", "sources", "rows", "lengths", "targets", "which")
     own = {name: unpacked(form[name]) for name in names}
     if form["rising"]:
@@ -488,7 +488,7 @@ def listed_form(form: Form, sizes: list[int]) -> dict[str, list[int]]:
 
 
 def listed_weights(text: str) -> list[int]:
-    """The weights of a plain form: whole numbers, or shares times 2**64, rounded down."""
+    """The weights of a JSON form: whole numbers, or shares times 2**64, rounded down."""
     if not re.fullmatch(WEIGHTS, text):
         raise ValueError("not weights")
     return [int(own) if own.isdigit() else int(float(own) * TOTAL) for own in text.split()]

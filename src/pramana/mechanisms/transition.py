@@ -106,7 +106,7 @@ class TransitionMatrix(ABC):
 
     @abstractmethod
     def to_json(self) -> Form:
-        """A plain form with the integers as text; JSON numbers would lose digits."""
+        """The JSON form with the integers as text; JSON numbers would lose digits."""
 
     # -- derived from the weights ----------------------------------------------------------
 
@@ -130,10 +130,10 @@ class TransitionMatrix(ABC):
         """The probability that each value is unchanged."""
         return np.diagonal(self.values).copy()
 
-    def probability(self, truth: Label, released: Label) -> Fraction:
+    def probability(self, original: Label, released: Label) -> Fraction:
         """The exact probability that ``truth`` is released as ``released``."""
         try:
-            row, column = self.positions[truth], self.positions[released]
+            row, column = self.positions[original], self.positions[released]
         except KeyError:
             raise UnknownColumn("Both values must be labels of the matrix.") from None
         return Fraction(int(self.weights[row, column]), TOTAL)
@@ -144,7 +144,8 @@ class TransitionMatrix(ABC):
         if self.condition_number > SINGULAR:
             raise SingularMatrix(
                 f"A matrix over {self.size} values cannot be undone: its rows are (nearly) "
-                "dependent, so that some truths look alike. Use a larger retention."
+                "dependent, so that some original values cannot be distinguished. Use a larger "
+                "retention."
             )
         return np.asarray(np.linalg.inv(self.values), dtype=np.float64)
 
@@ -243,7 +244,7 @@ def crossed_ratio(values: FloatArray) -> float:
         difference = logs - row
         spread = max(spread, float((difference.max(axis=1) - difference.min(axis=1)).max()))
     # An absolute error e in a logarithm is a relative error e in the ratio. Each of the four
-    # logarithms is off by at most a unit of 2**-47 (|log| < 45), and the entry by 2**-53.
+    # logarithms has an error of at most a unit of 2**-47 (|log| < 45), and the entry by 2**-53.
     return math.exp(-spread) * (1 - 2.0**-44)
 
 
@@ -267,8 +268,8 @@ def integer_rows(
     wrong = np.abs(sums - 1) > ROW_SUM_TOLERANCE
     if wrong.any():
         raise InvalidMatrix(
-            f"Each row of {what} must sum to 1, and {int(wrong.sum())} of {len(sums)} do not. "
-            "Rows are truths, columns released values."
+            f"Each row of {what} must sum to 1, and {int(wrong.sum())} of {len(sums)} do not. Rows "
+            "are original values, columns released values."
         )
     scaled = np.ldexp(values, 64)  # exact: only the exponent changes
     weights: NDArray[np.object_] = np.frompyfunc(int, 1, 1)(scaled).astype(object)
@@ -298,8 +299,8 @@ class Dense(TransitionMatrix):
             widths = sorted({len(row) for row in self.rows})
             raise InvalidMatrix(
                 f"The matrix must be square with one row a label, got {len(self.rows)} rows of "
-                f"{' or '.join(map(str, widths))} for {self.size} labels. "
-                "Rows are truths, columns released values."
+                f"{' or '.join(map(str, widths))} for {self.size} labels. Rows are original "
+                "values, columns released values."
             )
         if any(min(row) < 0 or sum(row) != TOTAL for row in self.rows):
             raise InvalidMatrix(
@@ -313,8 +314,8 @@ class Dense(TransitionMatrix):
         if table.ndim != 2 or table.shape[0] != table.shape[1]:
             shape = " x ".join(map(str, table.shape))
             raise InvalidMatrix(
-                f"{what[:1].upper()}{what[1:]} must be square, got {shape}. "
-                "Rows are truths, columns released values."
+                f"{what[:1].upper()}{what[1:]} must be square, got {shape}. Rows are original "
+                "values, columns released values."
             )
         return cls(tuple(labels), tuple(map(tuple, integer_rows(table, what=what))))
 
@@ -349,7 +350,7 @@ class Dense(TransitionMatrix):
         return crossed_ratio(self.values)
 
     def to_json(self) -> Form:
-        """A plain form; the integers as text."""
+        """The JSON form; the integers as text."""
         return {
             "family": self.family,
             "labels": labels_to_json(self.labels),
@@ -466,10 +467,10 @@ class UniformMixture(TransitionMatrix):
         """The probability that each value is unchanged."""
         return np.full(self.size, self.kept / TOTAL)
 
-    def probability(self, truth: Label, released: Label) -> Fraction:
+    def probability(self, original: Label, released: Label) -> Fraction:
         """The exact probability that ``truth`` is released as ``released``."""
         return Fraction(
-            self.kept if self.positions[truth] == self.positions[released] else self.other, TOTAL
+            self.kept if self.positions[original] == self.positions[released] else self.other, TOTAL
         )
 
     def apply(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
@@ -522,7 +523,7 @@ class UniformMixture(TransitionMatrix):
         return UniformMixture.of(self.labels, retention=self.retention**times)
 
     def to_json(self) -> Form:
-        """A plain form; the integer as text."""
+        """The JSON form; the integer as text."""
         return {
             "family": self.family,
             "labels": labels_to_json(self.labels),

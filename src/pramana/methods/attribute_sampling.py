@@ -128,7 +128,7 @@ class SetShares:
         return self._error(table, cells, likely_shares(1 / cells), records=records)
 
     def most_error(self, table: Sequence[str], cells: int, records: int) -> float:
-        """The largest error: that of equally frequent cells [Cauchy-Schwarz]."""
+        """The largest error: for equally frequent cells [Cauchy-Schwarz]."""
         return self._error(table, cells, np.full(1, 1 / cells), records=records)
 
     def _error(self, table: Sequence[str], cells: int, true: FloatArray, *, records: int) -> float:
@@ -154,7 +154,7 @@ def _places_of_columns(sets: Sequence[Set]) -> dict[str, set[int]]:
 
 
 def retention_of(cells: int, gamma: float) -> float:
-    """The retention of a set of so many cells at an amplification of gamma."""
+    """The retention of a set with this many cells at an amplification of gamma."""
     return 1.0 if math.isinf(gamma) else (gamma - 1) / (gamma + cells - 1)
 
 
@@ -319,7 +319,7 @@ def whole_weights(shares: Sequence[float]) -> tuple[int, ...]:
 MOST_SUGGESTED = 12
 """The largest number of tables that a suggested command lists."""
 
-MARK = "columns that the record was asked for; other empty cells were not asked"
+MARK = "columns that the record reports; its other cells are empty"
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,8 @@ class AttributeSampling(Method):
     """Each record reports one random set of columns at the whole privacy budget.
 
     Attributes:
-        tables: the tables of interest; by default those of the schema, or all pairs of columns.
+        tables: the tables of interest; by default the tables of the schema, or all pairs of
+            columns.
     """
 
     tables: tuple[Set, ...] = option(
@@ -346,7 +347,7 @@ class AttributeSampling(Method):
     aims = AmplificationAims()
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "attribute-sampling"
-    instead: ClassVar[str] = "asks each record for a few columns at the whole budget"
+    instead: ClassVar[str] = "reports a few columns of each record, with the whole privacy budget"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", tables_of(self.tables))
@@ -655,11 +656,11 @@ def _unnamed_notice(
     low, high = percent(min(errors), 2), percent(max(errors), 2)
     between = low if low == high else f"{low.removesuffix(' %')} to {high}"
     return (
-        f"No table asked for names {listed(unnamed)}: {percent(spent, 2)} of the records report "
-        f"such a column, and its table is off by {between} of the records if its values are "
-        "equally frequent, and by less the more they differ. Ask for it to estimate it better"
+        f"No planned table contains {listed(unnamed)}: {percent(spent, 2)} of the records report "
+        f"such a column, and the error of its table is {between} of the records if its values are "
+        "equally frequent, and smaller otherwise. Plan a table of it for a smaller error"
         f'{command}, or leave it out of the release (role = "identifier" in the schema): the '
-        f"tables asked for are then off by {percent(without, 2)} on average instead of "
+        f"mean error of the planned tables is then {percent(without, 2)} instead of "
         f"{percent(now, 2)}."
     )
 
@@ -673,7 +674,7 @@ def _unchanged_notices(schema: Schema, tables: Sequence[Set]) -> Iterator[str]:
             sampled = "*".join(randomised)
             yield (
                 f"Of {'*'.join(table)} records report {sampled}: {listed(unchanged)} is released "
-                f"unchanged in every record. Errors without data are those of {sampled} alone."
+                f"unchanged in every record. Errors without data are for {sampled} alone."
             )
         elif unchanged:
             yield f"No record reports {'*'.join(table)}: it is released unchanged."

@@ -312,13 +312,13 @@ def single_target(asked: Sequence[Guarantee], kind: type[Target], *, method: str
     if len(targets) != 1 or others:
         raise Infeasible(
             f"Method {method} aims at {kind.name} alone"
-            + (f", and cannot promise {' and '.join(others)} with it." if others else ".")
+            + (f", and cannot guarantee {' and '.join(others)} as well." if others else ".")
             + f" State one {fields(kind)[0].name}, or choose another method."  # type: ignore[arg-type]
         )
     return targets[0]
 
 
-AS_THEY_STAND: Final = {"frequencies": "unbiased as they stand"}
+AS_THEY_STAND: Final = {"frequencies": "unbiased as released"}
 
 
 def published_standard_errors(
@@ -340,7 +340,9 @@ class Withheld(Method):
     """Methods whose matrices are not published, because they reveal the counts."""
 
     kind: ClassVar[str] = "withheld"
-    owner_statistics: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
+    owner_statistics: ClassVar[frozenset[str] | None] = frozenset(
+        {"standard_errors", "unchanged_records"}
+    )
     keeps_rules: ClassVar[bool] = False
     data_dependent: ClassVar[bool] = True
 

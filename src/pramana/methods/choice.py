@@ -113,8 +113,8 @@ def design_for(
     grids = [column.name for column in context.schema.columns if column.gridded]
     if grids and chosen.data_dependent:
         raise NotCovered(
-            f"Method {chosen.name} looks at which values occur, and '{grids[0]}' is rounded to a "
-            "grid by chance: take retention or attribute-sampling, or give it bins.",
+            f"Method {chosen.name} depends on which values occur, and '{grids[0]}' is rounded to "
+            "a grid by chance: take retention or attribute-sampling, or give it bins.",
             column=grids[0],
         )
     plan = chosen.design(context, guarantees)
@@ -197,7 +197,7 @@ def alternative_method(plan: Plan) -> type[Method] | None:
 
 
 def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
-    """The plan, or that of another method if its expected error is clearly smaller.
+    """The plan, or the plan of another method if its expected error is clearly smaller.
 
     The default method serves tables that nobody has thought of yet, so that a small gain on the
     tables of the schema is not enough.
@@ -228,7 +228,7 @@ def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
         better = error < CLEARLY * ranked[0][0]
         ranked.insert(0 if better else len(ranked), (error, other))
     (least, chosen), *rest = ranked
-    which = "the tables asked for" if stated else "two-way tables"
+    which = "the planned tables" if stated else "two-way tables"
     costs = []
     for error, other in rest:
         if least >= 1:
@@ -238,9 +238,9 @@ def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
             cost = percent(error, 2) if error < 1 else "more than 100 %"
         costs.append(f"{cost} for the same guarantee with --method {other.method.name}")
     if least >= 1:
-        words = f"unbiased estimates of {which} are off by"
+        words = f"mean expected error of unbiased estimates of {which}"
     else:
-        words = f"{which} are off by about {percent(least, 2)} of the records on average, and by"
+        words = f"mean expected error of {which} about {percent(least, 2)} of the records;"
     choice = f"Method {chosen.method.name} was chosen: {words} {' and '.join(costs)}."
     return replace(chosen, statistics={**chosen.statistics, "choice": choice})
 
@@ -281,9 +281,9 @@ def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:
         return None
     error, other_error, name, _ = sorted(wanted)[len(wanted) // 2]
     return (
-        f"A two-way table of {name} is off by about {percent(error, 2)} of the records here, and "
-        f"by {percent(other_error, 2)} for the same guarantee with --method {other.method.name}, "
-        f"which {other.method.instead}."
+        f"The expected error of a two-way table of {name} is about {percent(error, 2)} of the "
+        f"records, and {percent(other_error, 2)} for the same guarantee with --method "
+        f"{other.method.name}, which {other.method.instead}."
     )
 
 

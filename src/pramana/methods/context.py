@@ -167,7 +167,7 @@ class DesignContext:
             remedies.append(f"make {' and '.join(named)} {key}, coarsen {it} or drop {it}")
         leave = "leaves" if len(splitting) == 1 else "leave"
         return (
-            f"Released unchanged, {' and '.join(subjects)} {leave} too few people alike: "
+            f"Released unchanged, {' and '.join(subjects)} {leave} too small anonymity sets: "
             f"{'; '.join(remedies)}; or {lower}."
         )
 

@@ -82,8 +82,7 @@ def step_domains(schema: Schema, joint: Iterable[Sequence[str]] = ()) -> tuple[S
     for name in (name for columns in ties for name in columns):
         if name not in names:
             raise InvalidSchema(
-                f"Only columns that are randomised can be tied, and '{name}' is none of "
-                f"{', '.join(names)}.",
+                f"Only randomised columns can be tied, and '{name}' is none of {', '.join(names)}.",
                 column=name,
             )
     return tuple(_domain(schema, group) for group in tied_columns(names, ties))
@@ -168,10 +167,11 @@ class ExpectedError:
         columns, error = min(self._typical, key=lambda entry: abs(entry[1] - self.mean))
         kind = f"{'two-way ' if len(columns) == 2 else ''}table of {' by '.join(columns)}"
         if error >= 1:
-            return f"A {kind} is off by more than all records together: nearly pure noise."
+            most = "100 % of the records: nearly pure noise"
+            return f"The expected error of a {kind} exceeds {most}."
         if error < LEAST:
-            return f"A {kind} is off by less than {100 * LEAST:g} % of the records."
-        return f"A {kind} is off by about {100 * error:.2g} % of the records."
+            return f"The expected error of a {kind} is less than {100 * LEAST:g} % of the records."
+        return f"The expected error of a {kind} is about {100 * error:.2g} % of the records."
 
     def matches_text(self, words: str | None) -> bool:
         """Whether ``words`` is the sentence of these errors, up to rounding of the matrices."""

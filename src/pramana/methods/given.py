@@ -135,7 +135,7 @@ def _refuse_moved(given: Mapping[str, TransitionMatrix], schema: Schema) -> None
         moved = [v for v in column.fixed if matrix.probability(v, v) < 1]
         if moved:
             raise InvalidMatrix(
-                f"The matrix for '{column.name}' moves {counted(len(moved), 'value')} that the "
+                f"The matrix for '{column.name}' changes {counted(len(moved), 'value')} that the "
                 "schema exempts or keeps missing. Give them rows with 1 on the diagonal, or change "
                 "the schema.",
                 column=column.name,
@@ -163,7 +163,7 @@ def by_labels(matrix: TransitionMatrix, column: Column) -> TransitionMatrix:
     if unknown or lacking:
         raise InvalidMatrix(
             f"The matrix for '{column.name}' must have the {len(wanted)} labels of the schema; "
-            f"{len(unknown)} of its labels are unknown there and {len(lacking)} are lacking.",
+            f"{len(unknown)} of its labels are not in the schema and {len(lacking)} are missing.",
             column=column.name,
         )
     if matrix.labels == column.labels:
@@ -206,8 +206,8 @@ def _from_csv(text: str, path: Path) -> tuple[list[Label], Any]:
     if len(released) != len(truths):
         raise InvalidMatrix(
             f"The matrix in {path.name} must be square, got {len(truths)} x {len(released)}. "
-            "Rows are truths, columns released values."
+            "Rows are original values, columns released values."
         )
     if set(released) != set(truths) or len(set(truths)) < len(truths):
         raise InvalidMatrix(f"Rows and columns of {path.name} must have the same, distinct labels.")
-    return truths, values[:, [released.index(truth) for truth in truths]]
+    return truths, values[:, [released.index(original) for original in truths]]

@@ -107,7 +107,7 @@ class Grouped(Method):
     aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     kind: ClassVar[str] = "groups"
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset(
-        {"within_group_share", "verbatim"}
+        {"within_group_share", "unchanged_records"}
     )
     data_dependent: ClassVar[bool] = True
     accepts_numbers: ClassVar[bool] = True
@@ -345,11 +345,11 @@ class Resample(Grouped):
 
     Attributes:
         draw: all keys of one member, or each key in turn, which copies fewer whole records.
-        allow_verbatim: release even if most records stay unchanged, because only keys differ.
+        allow_unchanged: release even if most records stay unchanged, because only keys differ.
     """
 
     draw: Draw = option("whole", "All keys of a member, or key after key: copies fewer records.")
-    allow_verbatim: bool = option(False, ALLOW)
+    allow_unchanged: bool = option(False, ALLOW)
 
     name: ClassVar[str] = "resample"
     new_keys: ClassVar[NewKeys] = NewKeys.FROM_MEMBERS
@@ -390,7 +390,7 @@ class Resample(Grouped):
     @property
     def copies_records(self) -> bool:
         """Whole keys of a member are copied."""
-        return self.draw == "whole" and not self.allow_verbatim
+        return self.draw == "whole" and not self.allow_unchanged
 
 
 @dataclass(frozen=True)
@@ -398,17 +398,15 @@ class Permute(Grouped):
     """The keys of each group are permuted at random.
 
     Attributes:
-        allow_verbatim: release even if all records stay unchanged, because only keys differ.
+        allow_unchanged: release even if all records stay unchanged, because only keys differ.
     """
 
-    allow_verbatim: bool = option(False, ALLOW)
+    allow_unchanged: bool = option(False, ALLOW)
 
     name: ClassVar[str] = "permute"
     new_keys: ClassVar[NewKeys] = NewKeys.HANDED_ROUND
     when: ClassVar[str] = "k-anonymity, with all tables of keys unchanged."
-    done: ClassVar[str] = (
-        "The keys of every group of at least {k} records are handed round at random."
-    )
+    done: ClassVar[str] = "The keys of every group of at least {k} records are permuted at random."
 
     def donors(
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
@@ -421,7 +419,7 @@ class Permute(Grouped):
     @property
     def copies_records(self) -> bool:
         """Whole keys of a member are copied."""
-        return not self.allow_verbatim
+        return not self.allow_unchanged
 
 
 @dataclass(frozen=True)
@@ -441,7 +439,7 @@ class Gaussian(Grouped):
     when: ClassVar[str] = "k-anonymity, with many associated numbers as keys."
     done: ClassVar[str] = (
         "Every record is released with keys drawn around its group of at least {k}, in the "
-        "distribution of all keys; they may be those of a record outside the group."
+        "distribution of all keys; they may equal the keys of a record outside the group."
     )
 
     def donors(
@@ -486,10 +484,10 @@ def _refuse_copies(name: str, context: DesignContext) -> None:
             separable = sizes.too_many
     if not separable:
         raise InvalidSchema(
-            f"Only the keys tell records apart, so that {name} would release most records, or all, "
-            "unchanged: nobody could tell whose they are, and everybody could read them. Use "
-            "resample with draw = sequential, another method, or allow_verbatim (--allow-verbatim) "
-            "if that is meant."
+            f"Only the keys distinguish records, so that {name} would release most records, or "
+            "all, unchanged: their owners would be hidden, but their contents would be public. "
+            "Use resample with draw = sequential, another method, or allow_unchanged "
+            "(--allow-unchanged) if that is meant."
         )
 
 

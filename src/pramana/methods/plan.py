@@ -3,7 +3,7 @@
 A design ends by checking its own answer: a plan whose guarantees fall short of those asked cannot
 be made.
 
-A plan file says what was decided about a table, as a small file beside its schema:
+A plan file says what was decided about a table, as a small file next to its schema:
 
     schema = "schema.toml"
     asked = ["sex*age", "income by region"]
@@ -38,9 +38,9 @@ from pramana.guarantees.claims import (
     Claim,
     Made,
     cli_options,
-    dials,
     household_scope,
     paired,
+    trade_off,
 )
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.io.base import FORMATS
@@ -138,9 +138,9 @@ class Plan(Shown):
         return any(Need.FIXED_MATRICES in target.needs for target in self.asked)
 
     @property
-    def dials(self) -> str | None:
+    def trade_off(self) -> str | None:
         """k, local and central epsilon in one line, where all three hold."""
-        return dials(self.attained)
+        return trade_off(self.attained)
 
     @property
     def made(self) -> Made:
@@ -182,7 +182,7 @@ class Plan(Shown):
             if not choices.choices.declared:
                 what.append("roles, method or target")
             notices.append(
-                f"Trials on these data or a look at them decided {' and '.join(what)}. Epsilon "
+                f"{' and '.join(what)} were chosen with these data. Epsilon "
                 "does not cover what this choice reveals about a person, and the certificate says "
                 "so. Choose by the schema alone instead (design --blind). State the roles "
                 'yourself, and delete origin = "..." from the top of the schema.'
@@ -240,7 +240,7 @@ class Plan(Shown):
             "guarantees": [claim.to_json(self.schema, self.made) for claim in self.claims],
             "expected_error": None if error is None else finite(error.mean),
             "data_dependent": self.method.data_dependent,
-            "dials": self.dials,
+            "trade_off": self.trade_off,
             "notices": self.notices,
         }
         if self.method.disclosed():
@@ -283,7 +283,7 @@ class PlanFile:
     """Target, method and what will be asked.
 
     Attributes:
-        schema: the file that says what each column is, beside this one.
+        schema: the file that says what each column is, in the same folder.
         target: the numbers of targets by name, such as ``{"k": 100}``.
         method: the name of the method; the usual one for the target if empty.
         options: the options of the method, as on the command line.

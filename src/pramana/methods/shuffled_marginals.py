@@ -66,7 +66,7 @@ CLOSE = 2e-3
 """A design ends when the epsilon attained is below the target by less than this share."""
 
 LABELS = {
-    REPORTED: "columns of the table that this cell is of; others are empty",
+    REPORTED: "columns of the table of this cell; other columns are empty",
     COUNT: "how often this cell was answered, with answers changed by chance",
 }
 
@@ -76,8 +76,8 @@ class ShuffledMarginals(AttributeSampling):
     """Everybody answers every table, each in a round that is shuffled by itself.
 
     Attributes:
-        tables: the tables of interest, asked beside all single columns; by default those of the
-            schema, or all pairs of columns.
+        tables: the tables of interest, asked in addition to all single columns; by default the
+            tables of the schema, or all pairs of columns.
     """
 
     name: ClassVar[str] = "shuffled-marginals"
@@ -87,7 +87,7 @@ class ShuffledMarginals(AttributeSampling):
     )
     aims = ("shuffled-privacy",)
     kind: ClassVar[str] = "shuffled-marginals"
-    instead: ClassVar[str] = "releases the counts of tables that are shuffled one by one"
+    instead: ClassVar[str] = "releases counts of tables, each shuffled separately"
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """The ratio of each round, at the largest budget that meets the target."""

@@ -11,7 +11,7 @@ distribution.
 
 Local suppression: few key cells set to missing, so that every combination occurs k times.
 
-A missing cell counts as a value of its own: every released combination of keys, missing cells
+A missing cell counts as a separate value: every released combination of keys, missing cells
 included, is shared by k records or more. (sdcMicro lets a missing cell match every value, which
 needs fewer cells; but someone who knows the keys of a person sees that another value is no match,
 and can be left with one record.)
@@ -243,7 +243,7 @@ def _written(column: Column, values: FloatArray, key: Key) -> pa.Array:
 
 
 CLASSES = 16
-"""A key with more values is cut into so many classes to see what it goes together with."""
+"""A key with more values is cut into this many classes to measure its associations."""
 
 Donors = Callable[[Sequence[Key], IntArray, Keystream], Sequence[IntArray] | None]
 """From keys and groups to the records whose values are released, key by key; none for a centre."""

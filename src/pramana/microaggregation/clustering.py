@@ -71,7 +71,7 @@ METHODS: tuple[str, ...] = get_args(Clustering)
 
 NO_LIMIT = 2**60
 MDAV_PAYS = 200_000_000  # comparisons of two records that mdav may cost as a start
-NOTHING_PROTECTED = "k = 1 protects nothing: every record may stay as it is."
+NOTHING_PROTECTED = "k = 1 protects nothing: every record may be released unchanged."
 
 NEAR = 6  # centres that are looked at for a partner
 MANY = 5000  # cells from which on threads save more than they take to start
@@ -87,7 +87,7 @@ class Sensitive:
     Args:
         name: of the column, for messages.
         codes: one number a value: 0, 1, 2, ...; in the order of the values where ordered.
-        l: at least so many distinct values in every group; a missing one is none.
+        l: at least this many distinct values in every group; a missing one is none.
         t: at most so far from the distribution in the whole table.
         ordered: distances between values count steps [Li07, ordered distance]; otherwise two
             different values are at distance 1, and the distance is the total variation.
@@ -197,12 +197,12 @@ def cluster(
 
     Args:
         points: an array or data frame of numbers, one row a record. Columns are standardised;
-            a missing value (nan) is one unit away from all others along an axis of its own.
+            a missing value (nan) is one unit away from all others along a separate axis.
         k: the least number of records in a group.
         method: ``default``, ``greedy``, ``mdav`` or ``cells`` (whole cells of equal records).
         response: further numbers that similar records should share: an array, or names of columns
             of the data frame.
-        response_weight: the weight w of each response beside a key [Wei, eq. 4].
+        response_weight: the weight w of each response relative to a key [Wei, eq. 4].
         max_size: the largest size of a group, at least 2k - 1; without it there is no limit.
         sensitive: a column of which every group must hold at least ``l`` distinct values, and whose
             distribution in every group must be within ``t`` of that in the table.
@@ -515,7 +515,7 @@ def diversify(points: FloatArray, labels: IntArray, columns: tuple[Sensitive, ..
     merged = merge_short(points, labels, short)
     if short(merged, np.bincount(merged)).any():
         raise Infeasible(
-            "In some stratum even all records together do not have what is asked of the sensitive "
-            "columns. Ask for less (closeness, distinct), or merge strata."
+            "In some stratum even all records together do not meet the requirements on sensitive "
+            "columns. Lower them (closeness, distinct), or merge strata."
         )
     return merged

@@ -6,7 +6,7 @@ serve them all:
 - numbers and ordered categories (by their rank) are standardised: mean 0, variance 1;
 - unordered categories become indicator columns divided by sqrt(2): two different values are at
   squared distance 1, whichever they are;
-- a missing number stands at the mean, one unit away from all values along an axis of its own: at
+- a missing number is at the mean, one unit away from all values along a separate axis: at
   squared distance 1 + z^2 from a value z, at 0 from another missing one. A missing unordered
   category is one more category;
 - a response is standardised and multiplied by sqrt(w) [Wei, eq. 4].

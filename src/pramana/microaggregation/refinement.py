@@ -78,9 +78,9 @@ def improve_large(points: FloatArray, labels: IntArray, *, k: int, limit: int) -
 
 
 def peel(cells: IntArray, labels: IntArray, k: int) -> IntArray:
-    """Take large cells out of their groups: a cell that can stand alone costs nothing.
+    """Take large cells out of their groups: a cell that can form a group alone costs nothing.
 
-    What else is in the group stands alone too, with as many of the cell's records as it
+    The other cells of the group form groups alone too, with as many of the cell's records as it
     lacks. The cell keeps k records or more, and the sum of squares falls.
     """
     count = int(cells.max()) + 1

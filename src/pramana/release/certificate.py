@@ -70,12 +70,12 @@ NO_GUARANTEE: Final = (
 NOT_FOR_PUBLICATION: Final = "reproducible: not for publication"
 
 FILE_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
-"""A plain name of a file inside the folder: no path, not hidden, no pattern of several files."""
+"""The name of a file inside the folder: no path, not hidden, no pattern of several files."""
 
 DEEPEST: Final = 6  # how deep statistics and options may be nested
 
 
-Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
+JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Several: TypeAlias = Annotated[int, Meta(ge=2, le=2**63 - 1)]
 Digest: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
@@ -155,9 +155,9 @@ class Collected:
     def sentence(self, *, picked: bool = False) -> str:
         """What it rests on, in words; also where chance ``picked`` a person's questions."""
         secret = (
-            "People saw which questions chance picked for them. Of a person who told this, or was "
-            "seen to answer, k and the central epsilon are those of the records of the same "
-            "questions only. "
+            "People saw which questions chance picked for them. For a person who disclosed this, "
+            "or was seen to answer, k and the central epsilon count only the records of the same "
+            "questions. "
             if picked
             else ""
         )
@@ -171,9 +171,9 @@ class Collected:
         text = (
             "Nobody held the original answers: people randomised their answers before they sent "
             f"them, by survey {self.survey}. This rests on two assumptions: people opened the page "
-            "of this survey, and the channel does not disclose who sent what. An attacker who "
-            "invented or knows m of the n records faces an anonymity set of the other n - m: k and "
-            f"the central epsilon are those of n - m. {secret}{once}"
+            "of this survey, and the channel does not disclose who sent what. For an attacker who "
+            "forged or knows m of the n records, the anonymity set has n - m records, and k and "
+            f"the central epsilon are computed from n - m. {secret}{once}"
         )
         return text if self.panel is None else f"{text} {self.panel.sentence()}"
 
@@ -496,11 +496,13 @@ class Certificate:
             promises.append(accepted_words(self.accepted_risk))
         if "suppressed_cells" in self.statistics:
             promises.append(_suppressed_words(**self.statistics["suppressed_cells"]))
-        return promises if "verbatim" not in self.statistics else [*promises, self._verbatim()]
+        if "unchanged_records" in self.statistics:
+            promises.append(self._unchanged_words())
+        return promises
 
-    def _verbatim(self) -> str:
+    def _unchanged_words(self) -> str:
         """How many original records appear in the release, in words."""
-        seen = self.statistics["verbatim"]
+        seen = self.statistics["unchanged_records"]
         share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
         text = (
             f"On average at most {percent_up(share)} of the original records, and at most "
@@ -579,7 +581,7 @@ class StatisticsForm(msgspec.Struct):
     """Statistics that sentences are made of; null is none of them."""
 
     suppressed_cells: SuppressedCellsForm | msgspec.UnsetType = msgspec.UNSET
-    verbatim: UnchangedRecordsForm | msgspec.UnsetType = msgspec.UNSET
+    unchanged_records: UnchangedRecordsForm | msgspec.UnsetType = msgspec.UNSET
 
 
 class AcceptedRiskForm(msgspec.Struct):
@@ -627,7 +629,7 @@ def _require_format(value: Any) -> None:
             )
 
 
-def _require_plain(value: Plain, name: str, depth: int = 1) -> None:
+def _require_plain(value: JsonValue, name: str, depth: int = 1) -> None:
     """Refuse entries that are nested too deep, or hold a negative zero."""
     if isinstance(value, dict | list):
         if depth > DEEPEST + 1:
@@ -662,12 +664,12 @@ def _altered(value: Form, written: Form) -> AlteredRelease:
     # The digest follows from all other fields, so that it is compared last.
     path = _difference(value | {"digest": written["digest"]}, written)
     path = path or _difference(value, written)
-    problem = f"{harmless(path)} is not what follows from the rest" if path else "its spelling is"
+    problem = f"{harmless(path)} does not follow from the rest" if path else "its spelling is"
     return AlteredRelease(f"The certificate was altered: {problem}.")
 
 
-def _difference(stated: Plain, made: Plain, path: str = "") -> str | None:
-    """Where two plain values first differ."""
+def _difference(stated: JsonValue, made: JsonValue, path: str = "") -> str | None:
+    """Where two JSON values first differ."""
     if isinstance(stated, dict) and isinstance(made, dict):
         for name in sorted(set(stated) | set(made)):
             if name not in stated or name not in made:

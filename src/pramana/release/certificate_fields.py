@@ -282,11 +282,11 @@ class SparseRowsForm(Struct, tag_field="family", tag="sparse-rows"):
         size, starts, targets = len(self.labels), self.starts, self.targets
         rising = starts == sorted(starts) and len(starts) == size + 1
         if not rising or starts[-1] != len(self.moves):
-            raise NotARelease("The starts of sparse rows must rise to the number of moves.")
+            raise NotARelease("The starts of sparse rows must rise to the number of transitions.")
         if len(targets) != len(self.moves) or max(targets, default=0) >= size:
-            raise NotARelease("Every move of sparse rows must have the position of a label.")
+            raise NotARelease("Every transition of sparse rows must have the position of a label.")
         if any(int(weight) >= 2**64 for weight in self.moves):
-            raise NotARelease("The moves of sparse rows must be weights below 2**64.")
+            raise NotARelease("The transitions of sparse rows must be weights below 2**64.")
 
 
 class ListedCellsForm(Struct, tag_field="family", tag="listed-cells"):
@@ -321,7 +321,7 @@ class ListedCellsForm(Struct, tag_field="family", tag="listed-cells"):
         if max(weights, default=0) >= 2**64:
             raise NotARelease("The weights of listed cells must be below 2**64.")
         if max(numbers["which"], default=-1) >= len(weights):
-            raise NotARelease("Every move of listed cells must have a weight.")
+            raise NotARelease("Every transition of listed cells must have a weight.")
 
 
 def _require_cells(numbers: dict[str, list[int]], *, domain: int) -> None:
@@ -335,9 +335,9 @@ def _require_cells(numbers: dict[str, list[int]], *, domain: int) -> None:
     if len(rows) != len(numbers["sources"]) or max(rows, default=-1) >= len(lengths):
         raise NotARelease("Every source of listed cells must have a row.")
     if sum(lengths) != moves or len(numbers["which"]) != moves:
-        raise NotARelease("Every move of listed cells must have a target and a weight.")
+        raise NotARelease("Every transition of listed cells must have a target and a weight.")
     if sum(lengths[row] for row in rows) > MOST_MOVES:
-        raise NotARelease(f"Listed cells must have at most {MOST_MOVES:,} moves.")
+        raise NotARelease(f"Listed cells must have at most {MOST_MOVES:,} transitions.")
 
 
 MatrixForm: TypeAlias = UniformMixtureForm | DenseForm | SparseRowsForm | ListedCellsForm
@@ -473,4 +473,4 @@ def _require_width(cells: list[Any], width: int) -> None:
     widths = {len(cell) if isinstance(cell, list) else 1 for cell in cells}
     lists = {isinstance(cell, list) for cell in cells}
     if widths != {width} or lists != {width > 1}:
-        raise NotARelease(f"The labels of a matrix must be those of {width} columns.")
+        raise NotARelease(f"The labels of a matrix must have {width} columns.")

@@ -345,16 +345,16 @@ def _limits(certificate: Certificate) -> Iterator[str]:
 def _warnings(certificate: Certificate) -> Iterator[str]:
     yield "Do not count, average or fit models to the records directly; see the first line."
     yield (
-        "Do not take a record for a person: its values were drawn by chance or exchanged, and one "
-        "that resembles a person need not be that person's."
+        "A record is not a person: its values were randomised or exchanged, and a record that "
+        "resembles a person may belong to another one."
     )
     yield "Do not try to re-identify anybody, and do not link it with other files about people."
     if certificate.nature.counted:
         yield "Do not add up counts of different tables: they are of the same people."
     elif not certificate.nature.whole:
         yield (
-            "Do not take an empty cell for a missing value: a column that `reported` does not name "
-            "was not asked for."
+            "An empty cell is no missing value: the record does not report columns that "
+            "`reported` does not name."
         )
 
 
@@ -372,7 +372,7 @@ def _files(certificate: Certificate) -> Iterator[str]:
     for name, language in LOADERS.items():
         yield f"`{name}`: loads the records with their labels in {language}."
     if answerable(certificate):
-        yield f"`{PAGE}`: tables and means in a browser, without a network."
+        yield f"`{PAGE}`: tables and means in a browser, without a network connection."
         yield f"`{PROGRAM}`: the same in R, with `pm_table` and `pm_mean`."
 
 
@@ -387,7 +387,7 @@ def _treatment(certificate: Certificate, column: Column) -> str:
     if certificate.nature.counted and column.name in (REPORTED, COUNT):
         return "says which table" if column.name == REPORTED else "counted after randomisation"
     if certificate.marks and column.name == REPORTED:
-        return "drawn by chance, whatever the record is"
+        return "drawn at random, independently of the record"
     return treatment_of(column, certificate.nature.treatment)
 
 
@@ -476,8 +476,8 @@ def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str
         yield label_text(value), labels.get(label_key(value), ""), kind
     partly = bool(certificate.marks) and column.randomised
     if None in column.labels:
-        yield "", "empty where asked for" if partly else "empty", "missing"
+        yield "", "empty if reported" if partly else "empty", "missing"
     if partly:
         counted = certificate.nature.counted
-        meaning = "empty in tables without it" if counted else "empty where not asked for"
+        meaning = "empty in tables without it" if counted else "empty if not reported"
         yield "", meaning, "not asked"

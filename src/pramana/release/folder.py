@@ -80,7 +80,7 @@ def file_path(folder: Path, data: DataFile | None) -> Path:
     path = folder / data.name
     if path.suffix.lower() in COMPRESSED:
         raise NotARelease(
-            f"{data.name} is compressed as a whole, and no release is: it may be any length."
+            f"{data.name} is compressed as a whole, and releases are not: its size is unknown."
         )
     if not os.path.lexists(folder):
         raise NotARelease(f"{folder} does not exist.")
@@ -108,8 +108,8 @@ def holds(path: Path, content: bytes) -> bool:
 def fingerprint(path: Path, data_format: str) -> DataFile:
     """Name, form, size and SHA-256 of a data file, or of a folder of data files.
 
-    That of a folder is the SHA-256 of the list of its files: a line with digest, size and name
-    each, in the order of the names. So a file more, less, renamed or changed is found.
+    The SHA-256 of a folder is computed from the list of its files: a line with digest, size and
+    name each, in the order of the names. So a file more, less, renamed or changed is found.
     """
     files = _files(path)
     sizes = [_size(file) for file in files]
@@ -150,7 +150,9 @@ def require_as_written(folder: Path, certificate: Certificate) -> None:
 def _files(path: Path) -> list[Path]:
     """The file itself, or the files of a folder in the order of their names, and nothing else."""
     if not re.fullmatch(FILE_NAME, path.name):
-        raise NotARelease("The data of a release must have a plain name.")
+        raise NotARelease(
+            "The data file of a release must have a name without path and special characters."
+        )
     try:
         if not stat.S_ISDIR(path.lstat().st_mode):
             return [path]
@@ -161,7 +163,8 @@ def _files(path: Path) -> list[Path]:
     strange = [name for name in names if not re.fullmatch(FILE_NAME + r"\.parquet", name)]
     if strange or not names:
         raise NotARelease(
-            f"The folder {path.name} must hold Parquet files with plain names and nothing else."
+            f"The folder {path.name} must contain only Parquet files with names without special "
+            "characters."
         )
     return [path / name for name in names]
 
@@ -233,7 +236,7 @@ def _refuse_inside(folder: Path) -> None:
             read_certificate(above)
         except NotARelease:
             continue
-        raise OutputExists(f"{folder} lies inside the release {above}. Choose a place outside.")
+        raise OutputExists(f"{folder} lies inside the release {above}. Choose a folder outside.")
 
 
 @contextmanager
@@ -301,8 +304,8 @@ def _own(folder: Path) -> Certificate | None:
 
 def _not_ours(folder: Path, why: str) -> OutputExists:
     return OutputExists(
-        f"{folder} is not a release folder as it was written ({why}), and --force replaces nothing "
-        "else. Choose another place, or remove it yourself."
+        f"{folder} is no unaltered release folder ({why}), and --force replaces nothing else. "
+        "Choose another place, or remove it yourself."
     )
 
 
@@ -413,12 +416,12 @@ def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = No
     _require_modest(path, FORMATS[data.format])
     opened = open_own(path, schema=certificate.schema)
     if opened.rows > MOST_RECORDS + MOST_A_BYTE * data.size:
-        raise NotARelease(f"{path.name} is too small for the records that it states.")
+        raise NotARelease(f"{path.name} is too small for the number of records that it states.")
     return opened
 
 
 def _foreign(path: Path) -> NotARelease:
-    return NotARelease(f"{path.name} is of a form that no release is written in.")
+    return NotARelease(f"{path.name} has a format that no release has.")
 
 
 def _require_modest(path: Path, member: Format) -> None:
@@ -437,21 +440,21 @@ MECHANISM: Final = "mechanism.json"
 PLAN: Final = "plan.json"
 NOTE: Final = "README.txt"
 
-WARNING: Final = """For the steward alone: do not publish, do not hand on.
+WARNING: Final = """For the steward only: do not publish and do not share.
 
-plan.json       what was asked, attained and expected
+plan.json       targets, attained guarantees, expected errors
 """
 MATRICES: Final = """\
-mechanism.json  the matrices that the records really passed, as integers over 2^64
+mechanism.json  the matrices that randomised the records, as integers over 2^64
 
-Where the certificate withholds its matrices, these were made from the true counts and tell of
-them. The randomness itself is kept nowhere.
+Matrices that the certificate withholds were computed from the original counts and disclose
+information about them. The random numbers are not stored.
 
   pramana audit RELEASE --original FILE --mechanism mechanism.json
 """
 NO_MATRICES: Final = """
-The records passed no matrices but those that are published, or none at all: all that an audit
-needs is in the release. The randomness itself is kept nowhere.
+All matrices are published, or the method uses none: all that an audit needs is in the
+release. The random numbers are not stored.
 
   pramana audit RELEASE --original FILE
 """
@@ -466,7 +469,7 @@ def stewards_folder(
     Args:
         folder: where to; nothing is written where not given.
         release: the folder of the release.
-        plan: the plan in its plain form.
+        plan: the plan as JSON.
         mechanism: what is done to records.
     """
     if folder is None:
@@ -489,15 +492,15 @@ def stewards_folder(
 def require_apart_from(folder: Path, release: Path | None) -> None:
     """Refuse a steward's folder that is there, or lies inside the release or around it."""
     if release is None:
-        raise InputError("A steward's folder goes with a release that is written: give -o.")
+        raise InputError("A steward's folder needs a release that is written: give -o.")
     place, other = folder.resolve(), release.resolve()
     if place == other or place in other.parents or other in place.parents:
         raise InputError(
-            f"The steward's folder {folder} must lie apart from the release {release}: what is in "
-            "it is not for publication."
+            f"The steward's folder {folder} must be outside the release {release}: its content is "
+            "not for publication."
         )
     if place.exists():
-        raise OutputExists(f"{folder} exists already. Name a folder that is not there yet.")
+        raise OutputExists(f"{folder} exists already. Name a new folder.")
 
 
 def read_mechanism(path: Path) -> Mechanism:
@@ -505,8 +508,7 @@ def read_mechanism(path: Path) -> Mechanism:
     file = path / MECHANISM if path.is_dir() else path
     if (path / PLAN).is_file() and not file.exists():
         raise InputError(
-            f"{path} keeps no matrices: the records of its release passed none that are withheld. "
-            "Leave --mechanism out."
+            f"{path} keeps no matrices: the release withholds none. Leave --mechanism out."
         )
     try:
         content = read_file(file)

@@ -85,7 +85,7 @@ WITHHELD = Kind(
 
 GROUPS = Kind(
     made="Keys were drawn anew within groups; there are no matrices.",
-    why_not="The keys of a record come from its group, and need not be those of its person. "
+    why_not="The keys of a record come from its group, and may belong to another person. "
     "Associations of keys with other columns are attenuated.",
     grouped=True,
     treatment="replaced within groups",
@@ -118,8 +118,8 @@ SHUFFLED_MARGINALS = Kind(
     counted=True,
     mechanism=rounds_of,
     anonymity_set="Each round is shuffled by itself: in each a person hides among {inside}. "
-    "Whoever sees answers of a person before they are shuffled sees all rounds together: there "
-    "the local epsilon counts, which is the sum over all rounds.",
+    "For anyone who sees the answers of a person before the shuffle, all rounds count together: "
+    "the local epsilon applies, the sum over all rounds.",
 )
 """Everybody answered all sets, and the counts of each are released."""
 
@@ -128,7 +128,7 @@ SEALED = replace(
     why_not="The values of randomised columns are changed by chance, and the matrices that would "
     "undo it are withheld. Counts of single columns have the errors that the certificate states; "
     "associations between columns differ from the original data by an unknown amount.",
-    tells=frozenset({"standard_errors", "verbatim"}),
+    tells=frozenset({"standard_errors", "unchanged_records"}),
     least_error=1.0,
 )
 """The matrices are withheld and keep no frequencies: they took more room than the records."""
@@ -147,7 +147,7 @@ KINDS: Registry[Kind] = Registry(
 class NewKeys(StrEnum):
     """Where the keys of a record come from that are replaced within groups; published."""
 
-    HANDED_ROUND = "handed round within the group"
+    HANDED_ROUND = "permuted within the group"
     FROM_MEMBERS = "drawn from members of the group"
     AROUND = "drawn around the group"
     CENTRE = "the centre of the group"

@@ -74,7 +74,7 @@ def _fits(certificate: Certificate, columns: Sequence[str], cells: Sequence[Any]
 
 
 def description(certificate: Certificate) -> Form:
-    """All that an estimator needs to know, as plain values."""
+    """All that an estimator needs to know, for JSON."""
     schema, mechanism = certificate.schema, certificate.mechanism
     files = [file for file in (certificate.data, *certificate.copies) if file is not None]
     weight = schema.weight
@@ -251,7 +251,7 @@ def _name(text: str) -> str:
 
 
 def r_text(text: str) -> str:
-    """A literal of R: everything but plain letters by its number."""
+    """A literal of R: everything but ASCII letters by its number."""
     parts = (
         letter if letter.isascii() and letter.isprintable() and letter not in '"\\'
         else f"\\U{{{ord(letter):06x}}}"

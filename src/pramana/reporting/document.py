@@ -1,4 +1,4 @@
-"""Documents as plain values, rendered as self-contained HTML and as tagged PDF.
+"""Documents as dataclasses, rendered as self-contained HTML and as tagged PDF.
 
 Jinja2 renders the HTML and Typst sets the PDF, each from one template and the values of a document:
 no text of a document is read as markup. The PDF has headings, alternative texts and searchable

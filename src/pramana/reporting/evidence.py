@@ -1,6 +1,6 @@
 """Evidence about a release for review boards and catalogues, from its certificate.
 
-Each file is a plain function of the certificate and the risk of the whole file: DDI Codebook 2.5,
+Each file is a function of the certificate and the risk of the whole file: DDI Codebook 2.5,
 Croissant, Frictionless Data Package, schema.org Dataset, W3C PROV, an entry for a registry of
 differential-privacy deployments, and a page for a review board.
 """
@@ -383,8 +383,8 @@ def _threats(certificate: Certificate, risk: FileRisk) -> Iterator[str]:
     yield f"Singling out: {share}"
     yield f"Linkability: {_plain(certificate.among_whom())}"
     yield (
-        "Inference: the guarantees bound what a released record adds about its person. What the "
-        "table says about everybody also holds for each person."
+        "Inference: the guarantees bound what a released record adds about its person. Statistics "
+        "about everybody also apply to each person."
     )
 
 
@@ -395,12 +395,12 @@ def _questions(certificate: Certificate) -> Iterator[str]:
     numbers = [f"{name} {entry[name]!r}" for name in names if name in entry]
     yield f"What are the parameters? {', '.join(numbers).replace('_', ' ') or 'none attained'}."
     yield (
-        "Who is trusted? The office that holds the original data, and the shuffle; whoever sees "
-        "records before the shuffle sees which person they belong to."
+        "Who is trusted? The office that holds the original data, and the shuffle; anyone who "
+        "sees records before the shuffle sees which person they belong to."
     )
     yield f"What is not covered? {_plain(str(certificate.scope()['statement']))}"
     yield (
-        "How is randomness made? From the operating system, unless a seed was used: "
+        "Where do random numbers come from? From the operating system, unless a seed was used: "
         f"{'a seed was used, not for publication' if certificate.reproducible else 'none was'}."
     )
     yield "Are several releases composed? See the owner's ledger (`pramana ledger`)."

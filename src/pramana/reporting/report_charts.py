@@ -363,7 +363,7 @@ def drawn_methods(
         [Point(*point) for point in points],
         title="Loss and risk of every method that was tried",
         chances=chances,
-        axes=("loss: a typical table is off by so much", "risk: links or copies that succeed"),
+        axes=("loss: error of a typical table", "risk: links or copies that succeed"),
         best=best,
     )
     return _inline(plot)
@@ -384,15 +384,15 @@ def drawn_beside(
     """
     records = sum(row[1] for row in rows) or 1
     labels, *numbers = zip(*rows, strict=True)
-    truth, estimated, low, high = (
+    original, estimated, low, high = (
         tuple(math.nan if count is None else count / records for count in counts)
         for counts in numbers
     )
     view = ColumnView(
-        name, name, labels=labels, estimated=estimated, low=low, high=high, truth=truth,
+        name, name, labels=labels, estimated=estimated, low=low, high=high, truth=original,
         curve=len(rows) > MOST_ROWS,
     )  # fmt: skip
-    return _inline(shares(identity, view, title=f"{name}: truth and estimates"))
+    return _inline(shares(identity, view, title=f"{name}: original data and estimates"))
 
 
 def _inline(plot: Drawing) -> str:

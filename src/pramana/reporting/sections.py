@@ -17,7 +17,7 @@ from pramana.analysis.release import Release
 from pramana.base.measured_share import Measured
 from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
 from pramana.errors import PramanaError
-from pramana.guarantees.claims import Claim, dials
+from pramana.guarantees.claims import Claim, trade_off
 from pramana.mechanisms.mechanism import NOT_REPORTED, AttributeSampler, released_codes
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
@@ -58,7 +58,7 @@ MOST_VALUES, MOST_POINTS = 12, 150
 """Values that a chart shows, below each other and as a curve: the page has a bounded length."""
 
 LITTLE_USE = 0.2
-"""A share that may be off by so much tells hardly anything."""
+"""A share with this standard error has little use."""
 
 ROLES = " ".join(
     f"{role.capitalize()}: {role.traits.words}." for role in Role if role.traits.released
@@ -229,9 +229,9 @@ def _usefulness(views: Sequence[ColumnView]) -> Words | None:
     if not poor:
         return None
     return Words(
-        f"Of little use for {counted(len(poor), 'column')} ({', '.join(poor)}): shares may be off "
-        f"by {100 * LITTLE_USE:g} points or more. Fewer columns, merged values or a weaker "
-        "guarantee would tell more.",
+        f"Of little use for {counted(len(poor), 'column')} ({', '.join(poor)}): errors of shares "
+        f"may reach {100 * LITTLE_USE:g} points or more. Fewer columns, merged values or a weaker "
+        "guarantee give smaller errors.",
         "warning",
     )
 
@@ -265,7 +265,7 @@ def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Dr
     if view.estimated is None:
         legend = "Shares as released."
     elif not np.allclose(view.estimated, view.released, rtol=1e-9, atol=5e-4):
-        legend += " Diamonds: a plain count of the released records, which is not to be used."
+        legend += " Diamonds: direct counts of the released records, which are biased."
     return shares("first", view, title=name, wide=WIDER), legend
 
 
@@ -275,14 +275,14 @@ def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Dr
 def guarantees_chapter(certificate: Certificate) -> Chapter:
     """Every claim with its assumption and what it does not guarantee."""
     sentences = certificate.sentences()
-    together = dials(claim.attained for claim in certificate.claims)
+    together = trade_off(claim.attained for claim in certificate.claims)
     blocks: list[Block] = [] if together is None else [Words(together, "strong")]
     blocks += [_guarantee(claim, certificate.promise(claim)) for claim in certificate.claims]
     if not certificate.claims:
         blocks.append(Words(sentences[0]))
     more = sentences[max(len(certificate.claims), 1) :]
     if more:
-        blocks += [Heading("What else is stated"), *map(Words, more)]
+        blocks += [Heading("Further guarantees"), *map(Words, more)]
     form = certificate.to_json()
     blocks += [
         Heading("What the guarantees cover"),
@@ -311,7 +311,7 @@ def _guarantee(claim: Claim, sentence: str) -> Group:
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def column_views(release: Release, truth: OpenedTable | None) -> tuple[ColumnView, ...]:
+def column_views(release: Release, original: OpenedTable | None) -> tuple[ColumnView, ...]:
     """Every released column; the first few of those that were changed are drawn, keys first."""
     released = release.certificate.true_schema.released
     changed = [column for column in released if column.randomised and column.domain is not None]
@@ -329,20 +329,22 @@ def column_views(release: Release, truth: OpenedTable | None) -> tuple[ColumnVie
             treatment="; ".join(filter(None, steps)),
             domain=_domain(column) if randomised or column.binned else "as they occur",
         )
-        views.append(_with_shares(view, column, release, truth) if column.name in drawn else view)
+        views.append(
+            _with_shares(view, column, release, original) if column.name in drawn else view
+        )
     return tuple(views)
 
 
 def _with_shares(
-    view: ColumnView, column: Column, release: Release, truth: OpenedTable | None
+    view: ColumnView, column: Column, release: Release, original: OpenedTable | None
 ) -> ColumnView:
     """The view with the shares of all values in an order, else of the most frequent ones."""
     certificate = release.certificate
     size = len(column.labels)
     codes = released_codes(certificate.mechanism, column, release.opened)
     series = {"released": _shares(codes[codes != NOT_REPORTED], size)}
-    if truth is not None:
-        series["truth"] = _shares(encode(column, truth.to_arrow([column.name]).column(0)), size)
+    if original is not None:
+        series["truth"] = _shares(encode(column, original.to_arrow([column.name]).column(0)), size)
     estimate = _estimate(release, column.name)
     if estimate is not None:
         series["estimated"] = estimate.estimate
@@ -516,7 +518,7 @@ def analysis_chapter(release: Release) -> Chapter:
     )
     blocks: list[Block] = [
         Words(
-            f"Do not count the released records as they stand. {certificate.nature.why_not} "
+            f"Do not count the released records directly. {certificate.nature.why_not} "
             "Estimates correct for the randomisation and state their errors. In Python, in the "
             "folder that holds the release folder:"
         ),
@@ -525,8 +527,8 @@ def analysis_chapter(release: Release) -> Chapter:
     if certificate.expected_error:
         blocks.append(
             Words(
-                f"Expected error of unbiased estimates: {certificate.expected_error} Where noise "
-                "is strong, shrunk estimates are given, which are mostly nearer."
+                f"Expected error of unbiased estimates: {certificate.expected_error} With strong "
+                "noise, estimates are shrunk, which mostly have smaller errors."
             )
         )
     weight = certificate.schema.weight

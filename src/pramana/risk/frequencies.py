@@ -272,7 +272,7 @@ class HouseholdRisk:
                    float(risks.max()))  # fmt: skip
 
     def sentence(self) -> str:
-        """The finding in plain words."""
+        """The finding in words."""
         return (
             f"A household ('{self.column}') is found if one of its people is: about "
             f"{text_up(self.expected)} of {self.households:,} households could be, and with them "

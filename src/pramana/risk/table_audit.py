@@ -258,7 +258,7 @@ class IndividualRisks:
         )
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         special = self.special
         scored = int((special.scores > 0).sum())
         if not scored:
@@ -319,7 +319,7 @@ class IndividualRisks:
 
 IN_PART = (
     "With attribute sampling a record has a few columns. The risks in the population and of "
-    "households are those of whole records, and were not measured."
+    "households need whole records, and were not measured."
 )
 
 
@@ -382,7 +382,7 @@ class TableAudit(Shown):
         }
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         share = percent_up(Fraction(self.uniques, self.records))
         where = f" ({', '.join(self.binned)} in bins)" if self.binned else ""
         on = "their reported columns of " if self.by_set else ""

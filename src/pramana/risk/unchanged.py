@@ -95,7 +95,7 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
         more = f" The same holds for {', '.join(others)}." if others else ""
         raise _refused(
             [first, *others],
-            f"{found[0].sentence()} A guarantee for the other columns does not help them.{more}",
+            f"{found[0].sentence()} A guarantee for the other columns does not protect them.{more}",
             code="identifies",
         )
     for columns, key in _determining(sample, doubtful, randomised):
@@ -313,12 +313,12 @@ class UnchangedRecords:
             return None
         return (
             f"{percent_up(self.unique_share)} of the unique records are released unchanged, and "
-            f"the guarantee suggests at most {percent_up(bound)}. It holds all the same: it bounds "
-            "the chance of a correct match, and does not say that records are changed."
+            f"the guarantee suggests at most {percent_up(bound)}. The guarantee holds: it bounds "
+            "the probability of a correct match, and not the share of unchanged records."
         )
 
     def to_json(self) -> Form:
-        """The exact figures as a plain form: for the owner only."""
+        """The exact figures as JSON: for the owner only."""
         return plain(self, "records sampled found share uniques uniques_found unique_share")
 
     def public(self) -> dict[str, float]:
@@ -352,15 +352,15 @@ def measure_unchanged(
     return replace(unchanged_of(original, found), sampled=truth.rows > most)
 
 
-def unchanged_of(truth: Words, released: Words) -> UnchangedRecords:
+def unchanged_of(original: Words, released: Words) -> UnchangedRecords:
     """From one number a record: equal records have equal numbers."""
-    values, counts = np.unique(truth, return_counts=True)
+    values, counts = np.unique(original, return_counts=True)
     ordered = np.sort(released)
     first = np.searchsorted(ordered, values, side="left")
     seen = np.searchsorted(ordered, values, side="right") - first
     alone = counts == 1
     return UnchangedRecords(
-        records=len(truth),
+        records=len(original),
         found=int(np.minimum(counts, seen).sum()),
         uniques=int(alone.sum()),
         uniques_found=int((seen[alone] > 0).sum()),

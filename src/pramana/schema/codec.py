@@ -83,7 +83,7 @@ def flat(array: pa.Array) -> pa.Array:
     try:
         return array.cast(pa.large_string())
     except pa.ArrowInvalid:
-        raise InvalidTable("A column of bytes must hold text in UTF-8, and one does not.") from None
+        raise InvalidTable("A column of bytes must contain UTF-8 text, and one does not.") from None
 
 
 def present(values: pa.ChunkedArray, codes: Sequence[Label]) -> pa.ChunkedArray:
@@ -525,7 +525,7 @@ def decode(column: Column, codes: Codes, words: Words | None = None) -> pa.Array
     if isinstance(domain, Bins) and domain.release == "draw":
         if words is None or len(words) != len(codes):
             raise InvalidSchema(
-                f"Drawing inside the bins of '{column.name}' needs a word a value.",
+                f"Drawing inside the bins of '{column.name}' needs one random word for each value.",
                 column=column.name,
             )
         drawn = _draw(domain, codes, words)

@@ -267,17 +267,17 @@ class ObservedColumn:
         if not tally.whole:
             return ""
         if self.named(ROW_NUMBERS):
-            return "its name speaks of a row number"
+            return "its name suggests a row number"
         width = (tally.highest or 0) - (tally.lowest or 0) + 1
         if self.nearly_unique and width <= 2 * tally.distinct:
-            return "nearly every record has a value of its own"
+            return "nearly every value is unique"
         values = self.values
         if tally.distinct < max(self.present, FEW_CODES) or values[0] < 0:
             return ""
         even = np.linspace(values[0], values[-1], len(values))
         strays = min(EVENLY, KOLMOGOROV / math.sqrt(len(values))) * (values[-1] - values[0])
         if np.abs(values - even).max() <= strays:
-            return "no value occurs twice, as with row numbers"
+            return "no value occurs twice, like row numbers"
         lengths = np.bincount(np.floor(np.log10(np.maximum(values, 1))).astype(np.int64) + 1)
         usual = int(lengths.argmax())
         if usual >= LONG and lengths[usual] > NEARLY * len(values):
@@ -376,8 +376,7 @@ class ObservedColumn:
             return ""
         what = "their mean is one" if scaled else f"they sum up to {total:,.0f}"
         return (
-            "above zero, unequal, seldom round, related to no other number, and "
-            f"{what}: as weights are"
+            f"positive, unequal, seldom round, related to no other number, and {what}, like weights"
         )
 
 
@@ -438,7 +437,7 @@ IDENTIFIER_NAME: Final = "its name speaks of an identifier"
 ANY_RULES: Final = (
     Rule(
         Role.IDENTIFIER,
-        "name or label speak of how answers were collected: dropped",
+        "name or label suggest data about the collection of answers: dropped",
         lambda c: c.called(PARADATA),
     ),
     Rule(Role.PUBLIC, "it holds no values", lambda c: not c.distinct),
@@ -451,40 +450,40 @@ NUMBER_RULES: Final = (
         lambda c: _differs(c) and _identifier(c),
     ),
     Rule(Role.IDENTIFIER, "{c.row_number}", lambda c: _differs(c) and bool(c.row_number)),
-    Rule(Role.IDENTIFIER, "fewer records share a value than chance would give", _differs),
+    Rule(Role.IDENTIFIER, "fewer records share a value than expected by chance", _differs),
     Rule(
         Role.WEIGHT,
-        "its name speaks of weights",
+        "its name suggests weights",
         lambda c: not _of_bodies(c) and c.named(WEIGHTS),
     ),
     Rule(
         Role.WEIGHT,
-        "its label speaks of weights",
+        "its label suggests weights",
         lambda c: (
             c.many and not _of_bodies(c) and LABELLED_WEIGHTS.search(c.label_words) is not None
         ),
     ),
-    Rule(Role.SENSITIVE, "its name speaks of something private", lambda c: c.named(HEALTH)),
+    Rule(Role.SENSITIVE, "its name suggests private information", lambda c: c.named(HEALTH)),
     Rule(
         Role.SENSITIVE,
-        "its name speaks of money, and it has many values",
+        "its name suggests money, and it has many values",
         lambda c: c.many and c.named(MONEY),
     ),
     Rule(Role.IDENTIFIER, IDENTIFIER_NAME, _identifier),
     Rule(
         Role.IDENTIFIER,
-        "a unit or stratum of the sample's design, which tells places: dropped",
+        "a unit or stratum of the sample design, which discloses places: dropped",
         _design,
     ),
     Rule(Role.KEY, "it has few values ({c.distinct})", lambda c: not c.many),
     Rule(Role.IDENTIFIER, "{c.row_number}", lambda c: bool(c.row_number)),
     Rule(
         Role.SENSITIVE,
-        "it has many values with a long tail, as amounts have",
+        "it has many values with a long tail, like amounts",
         lambda c: c.distinct > FEW_CODES and c.has_long_tail,
     ),
-    Rule(Role.KEY, "{c.amount} codes without order: consider fewer", lambda c: c.are_codes),
-    Rule(Role.SENSITIVE, "hardly any records share a value, as with amounts", _hardly_shared),
+    Rule(Role.KEY, "{c.amount} codes without order: consider merging them", lambda c: c.are_codes),
+    Rule(Role.SENSITIVE, "hardly any records share a value, like amounts", _hardly_shared),
     Rule(Role.KEY, "a number with many values ({c.amount}): bins proposed", lambda _: True),
 )
 TEXT_RULES: Final = (
@@ -500,23 +499,23 @@ TEXT_RULES: Final = (
     Rule(Role.IDENTIFIER, "free text, which may name people: dropped", lambda c: c.is_free_text),
     Rule(
         Role.IDENTIFIER,
-        "nearly every record has a value of its own",
+        "nearly every value is unique",
         lambda c: c.nearly_unique and c.many,
     ),
     Rule(
         Role.SENSITIVE,
-        "its name speaks of something private",
+        "its name suggests private information",
         lambda c: c.named(HEALTH) or c.named(MONEY),
     ),
     Rule(
         Role.IDENTIFIER,
-        "a unit or stratum of the sample's design, which tells places: dropped",
+        "a unit or stratum of the sample design, which discloses places: dropped",
         _design,
     ),
     Rule(Role.KEY, "it has few values ({c.distinct})", lambda c: c.distinct <= FEW_TEXTS),
     Rule(
         Role.KEY,
-        "it has {c.distinct} values, frequent ones: consider fewer",
+        "it has {c.distinct} frequent values: consider merging them",
         lambda c: c.distinct <= MANY_TEXTS and c.records >= FREQUENT * c.distinct,
     ),
     Rule(

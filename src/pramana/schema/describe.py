@@ -187,7 +187,7 @@ class Profile:
     withheld: bool = False
 
     def to_dict(self) -> Form:
-        """Plain data, for tables and JSON."""
+        """Rows for tables and JSON."""
         return {
             "column": self.name,
             "kind": self.kind,
@@ -215,7 +215,7 @@ class Profile:
             text = label_text(suspect.value)
             value = f"'{text}'" if isinstance(suspect.value, str) else text
             records = counted(suspect.records, "record")
-            notes.append(f"{value} looks as if it meant missing ({records}; {suspect.why})")
+            notes.append(f"{value} may mean missing ({records}; {suspect.why})")
         return notes + [f"{why}: {entry}" for entry, why in self.proposals]
 
 
@@ -241,7 +241,7 @@ class Description(Schema):
         return self.bare()
 
     def rows(self) -> list[Form]:
-        """One entry a column, as plain data."""
+        """One entry for each column, for JSON."""
         return [profile.to_dict() for profile in self.profiles]
 
     def to_toml(self) -> str:
@@ -284,7 +284,7 @@ def describe(
     ranges = ranges or {}
     for name in ranges:
         if name not in table.schema.names or not is_number(table.schema.field(name).type):
-            raise UnknownColumn(f"A range is of a column of numbers, got '{name}'.", column=name)
+            raise UnknownColumn(f"A range needs a column of numbers, got '{name}'.", column=name)
     given = _given(
         table.schema.names,
         {
@@ -328,7 +328,7 @@ def describe(
             column = replace(column, recoding=recoding)
         if name in ranges:
             column = _on_grid(name, roles[name].role, ranges[name], seen)
-            how = "on a grid in the range that was stated: guarantees cover it"
+            how = "on a grid in the given range: guarantees cover it"
         words = "" if risk is None or not (risk.found or risk.form) else risk.words
         missing = _words_about_missing(table, column)
         labelled = bool(table.labels.values.get(name))
@@ -415,7 +415,7 @@ def _suspects(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tup
 
 def _words_about_missing(table: OpenedTable, column: Column) -> str:
     codes = table.labels.missing.get(column.name, ())
-    how = "each a value of its own" if column.role is Role.KEY else "taken as missing"
+    how = "each is a separate value" if column.role is Role.KEY else "taken as missing"
     return f"the file calls {len(codes)} of its values missing: {how}" if codes else ""
 
 
@@ -478,7 +478,7 @@ def _weights_in_steps(
             coarse = proposed_by(tallies[name], needed)
         rounded[name] = (NOTHING, "")
         if coarse is not None:
-            why = f"rounded and cut, as few people share some weights: {coarse.shifted}"
+            why = f"rounded and cut at the top, as few people share some weights: {coarse.shifted}"
             entries = coarse.entries
             rounded[name] = (Recoding(round=entries["round"], top=entries["top"]), why)
     return rounded

@@ -79,8 +79,8 @@ class Categories:
         require(
             not any(label_key(v) is None or v in (math.inf, -math.inf) for v in self.labels),
             "categories",
-            "Categories must be text, finite numbers or truth values; missing values are governed "
-            "by 'missing'.",
+            "Categories must be text, finite numbers or true and false; the entry 'missing' "
+            "covers missing values.",
         )
         doubles = _doubles(self.values)
         require(
@@ -157,8 +157,8 @@ class NumberGrid(Categories):
         require(
             gaps and min(gaps) > 0 and all(at.denominator == 1 for at in steps),
             "points",
-            "A grid must have at least two points that rise, each whole steps of "
-            f"{label_text(self.step)} above the first.",
+            "A grid must have at least two rising points, at multiples of "
+            "{label_text(self.step)} above the first.",
         )
         require(
             max(gaps) < LONGEST_CELL and steps[-1] <= MOST_STEPS,
@@ -171,7 +171,7 @@ class NumberGrid(Categories):
             not any(low <= code <= high for code in self.missing_values),  # type: ignore[operator]
             "missing_values",
             "Missing values of a grid must lie outside its range: else a released number would "
-            "mean both.",
+            "be ambiguous.",
         )
 
     @classmethod
@@ -184,7 +184,7 @@ class NumberGrid(Categories):
         step: float = 1,
         missing_values: Sequence[Label] = (),
     ) -> NumberGrid:
-        """So many points from ``low`` to ``high``, as even as steps allow."""
+        """This many points from ``low`` to ``high``, as even as steps allow."""
         _require_numbers("range", (low, high))
         _require_numbers("step", (step,))
         _require_numbers("grid", (points,))
@@ -218,7 +218,7 @@ class NumberGrid(Categories):
         return tuple(int(self._steps_to(point)) for point in self.values)
 
     def chances(self, steps: int) -> tuple[tuple[Label, int], ...]:
-        """The points that a number so many steps above the first can become, of 2**64 words."""
+        """The points that a number this many steps above the first can become, of 2**64 words."""
         at = max(place for place, mark in enumerate(self.marks) if mark <= steps)
         above = steps - self.marks[at]
         if not above:

@@ -64,10 +64,11 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     drawn = [column.name for column in columns if column.drawn and column.shared]
     if drawn:
         raise Infeasible(
-            f"{quoted(drawn)}: the same for all of a household, and so not to be randomised. "
-            "Randomised on each record its people would no longer agree, and drawn once for all "
-            "of them their records would be linked. Release these columns unchanged (role public, "
-            "which counts as known), drop them, or protect a table of the households with them.",
+            f"{quoted(drawn)}: equal for all members of a household, so they cannot be "
+            "randomised. Randomised separately, members would disagree; randomised once per "
+            "household, their records would be linked. Release these columns unchanged (role "
+            "public, which counts as known), drop them, or protect a table of the households "
+            "with them.",
             without=tuple(drawn),
         )
     linking = {c.name: c for c in columns if not c.drawn and (c.whole or c.shared)}
@@ -82,16 +83,16 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     if alone.any():
         households = counted(len(np.unique(homes[alone])), "household")
         raise Infeasible(
-            f"{quoted(list(linking))}: the same for all or some of a household, and tell "
-            f"{households} from all others. Released unchanged, these columns would keep their "
-            "records linked. Round or bin them, with role public, or drop them.",
+            f"{quoted(list(linking))}: equal for all or some members of a household, and they "
+            f"distinguish {households} from all others. Released unchanged, these columns link "
+            "the records of a household. Round or bin them, with role public, or drop them.",
             without=tuple(linking),
         )
     unknown = [n for n, column in linking.items() if column.shared and n not in schema.known]
     if unknown:
         raise Infeasible(
-            f"{quoted(unknown)}: the same for all of a household, and sensitive. Who knows who "
-            "lives with whom knows that their records agree there, and finds them more often than "
+            f"{quoted(unknown)}: equal for all members of a household, and sensitive. An attacker "
+            "who knows who lives with whom can link records that agree in them, more often than "
             "guaranteed. Give these columns role public, or drop them.",
             without=tuple(unknown),
         )

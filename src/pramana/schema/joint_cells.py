@@ -27,7 +27,7 @@ from pramana.types import BoolArray, Codes, FloatArray, IntArray, Values
 LARGEST: Final = 2**63 - 1  # the most combinations that can be numbered
 SPARSE: Final = 4
 FEW: Final = 2**10
-"""Whole numbers that span up to so many times their number, and a few, are counted one by one."""
+"""Whole numbers that span up to this many times their number, and a few, are counted one by one."""
 
 LOOKED_UP: Final = 10_000_000  # the most combinations that are looked up in a table
 
@@ -188,7 +188,7 @@ class CellRules:
         columns: Sequence[str],
         labels: Sequence[tuple[Label, ...]] | None = None,
     ) -> CellRules:
-        """Those of a schema that speak of these columns alone, by the codes of their labels."""
+        """The rules of a schema for these columns alone, by the codes of their labels."""
         listed = [schema.column(n).labels for n in columns] if labels is None else labels
         place = {name: at for at, name in enumerate(columns)}
         fixed = [

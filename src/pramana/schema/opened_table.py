@@ -288,7 +288,7 @@ def placed(batches: Iterable[pa.RecordBatch]) -> Iterator[Part]:
 
 
 def _bare(rows: int) -> Iterator[pa.RecordBatch]:
-    """So many records of no columns: what files give for these is not the same in all formats."""
+    """A number of records without columns: file formats differ in what they return for these."""
     for start in range(0, rows, BATCH):
         yield pa.RecordBatch.from_arrays([pa.nulls(min(BATCH, rows - start))], [""]).select([])
 

@@ -109,7 +109,7 @@ class DataChoices:
         """What the data decided, for whoever verifies a release."""
         if self.read:
             names = ", ".join(self.read)
-            yield f"Domains read off the data, so that they tell which values occur: {names}."
+            yield f"Domains read off the data, so that they disclose which values occur: {names}."
         if self.tried:
             names = ", ".join(self.tried)
             yield f"Values {Provenance.TRIALS.words}, which no epsilon covers: {names}."
@@ -117,7 +117,7 @@ class DataChoices:
             yield f"Roles, method or target {self.choices.words}, which no epsilon covers."
 
     def to_json(self) -> Form:
-        """A plain form; what is empty is left out, but for columns read off."""
+        """The JSON form; what is empty is left out, but for columns read off."""
         form: Form = {"read": list(self.read)}
         if self.tried:
             form["tried"] = list(self.tried)

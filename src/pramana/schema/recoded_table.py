@@ -83,7 +83,7 @@ def read_dates(name: str, texts: pa.Array, form: str | None) -> pa.Array:
     like = "such as 2024-03-31" if form is None else f"written as {form}"
     state = " State how they are written in date_format." if form is None else ""
     raise InvalidTable(
-        f"'{name}' must hold dates {like}, and has other values.{state} Name those that mean "
+        f"'{name}' must hold dates {like}, and has other values.{state} List the ones that mean "
         "missing in missing_codes.",
         column=name,
     )

@@ -60,7 +60,7 @@ class Noise:
             1 / LARGEST_SCALE <= self.scale <= LARGEST_SCALE,
             "noise",
             f"The scale of noise must lie between {1 / LARGEST_SCALE:g} and {LARGEST_SCALE:g}: "
-            "squares of others are no numbers.",
+            "other squares overflow.",
         )
 
     @property
@@ -144,7 +144,7 @@ class Recoding:
         require(
             None not in self.missing_codes,
             "missing_codes",
-            "missing_codes list values; what is empty is missing anyway.",
+            "missing_codes must list values; empty cells are missing anyway.",
         )
         texts = [label_key(value) for value in (*self.missing_codes, *self.replaced)]
         require(
@@ -224,7 +224,7 @@ class Recoding:
         return {name: value for name, value in entries.items() if value is not None}
 
     def sentence(self, most: int | None = None) -> str:
-        """In plain words, for codebook and README; of a list at most the first ``most``."""
+        """In words, for codebook and README; of a list at most the first ``most``."""
         parts = []
         if self.missing_codes:
             parts.append(f"{_listed(self.missing_codes, most)} taken as missing")

@@ -68,9 +68,9 @@ class Follows:
     def words(self) -> str:
         """For the steward."""
         if self.both:
-            return f"it is '{self.source}' in other words"
+            return f"it is '{self.source}' with other labels"
         if self.nested:
-            return f"codes of '{self.source}' begin with its own, as places within larger ones do"
+            return f"codes of '{self.source}' begin with its codes, like places in larger places"
         return f"it follows from '{self.source}'"
 
 
@@ -243,7 +243,7 @@ ENOUGH_KEYS: Final = 3
 """Where this many columns are called as what strangers see, no other one is proposed as a key."""
 
 ANONYMITY_SET: Final = 100
-"""So many records share what is released unchanged of a household, or it is dropped."""
+"""At least this many records share the unchanged columns of a household, or these are dropped."""
 
 MANY_CODES: Final = 100  # more codes than these make tables of noise; their groups are better
 FEWEST_GROUPS: Final = 5
@@ -348,7 +348,7 @@ class _Search:
         of_people = [name for name in named if not HOUSEHOLD_WEIGHTS.search(plain_words(name))]
         stated = [name for name in named if name in self.given]
         stays = next(iter([*stated, *of_people, *named]), None)
-        why = "a second weight: dropped, as released it would tell people apart"
+        why = "a second weight: dropped, since it would identify people"
         second = [name for name in named if name != stays and name not in self.given]
         return changed | dict.fromkeys(second, Proposal(Role.IDENTIFIER, why))
 
@@ -407,20 +407,20 @@ class _Search:
             span = (seen.highest or 0) - (seen.lowest or 0) + 1
             consecutive = seen.whole and span <= 2 * seen.distinct
             if together and (shared or consecutive or called):
-                how = "stand together, a few each"
+                how = "are adjacent, a few each"
             elif len(shared) > 1 and (called or len(shared) > FEW_SHARED):
                 how = "are few"
             elif self.columns[name].numbers_households and not self.columns[name].named(MONEY):
-                how = "are few, and hardly a number is left out"
+                how = "are few, and hardly a number is missing"
             else:
                 continue
             common = ", ".join(f"'{column}'" for column in shared[:NAMED])
             more = f" and {len(shared) - NAMED} more" if len(shared) > NAMED else ""
             have = f", and have {common}{more} in common" if shared else ""
             why = (
-                f"records with one value {how}{have}, as those of a household do; name it as "
-                "household, and guarantees are stated for households too; what its people have in "
-                "common is then released unchanged (role public) or dropped"
+                f"records with one value {how}{have}, like records of a household; name it as "
+                "household, and guarantees are stated for households too; columns with equal "
+                "values in a household are then released unchanged (role public) or dropped"
             )
             changed[name] = Proposal(Role.IDENTIFIER, why)
         return changed
@@ -456,7 +456,7 @@ class _Search:
                 continue
             seen = is_visible(name) and not any(is_visible(relation.source) for relation in telling)
             if name in self.given or seen:
-                why = f"it is '{name}' in other words: dropped, as it would tell that one"
+                why = f"it is '{name}' with other labels: dropped, since it would disclose '{name}'"
                 same = [relation.source for relation in telling if relation.both]
                 keys = [key for key in self._of_role(roles, Role.KEY) if key in same]
                 changed |= dict.fromkeys(keys, Proposal(Role.IDENTIFIER, why))
@@ -465,7 +465,7 @@ class _Search:
                 (relation for relation in telling if relation.source not in self.follows),
                 telling[0],
             )
-            why = f"{first.words}: dropped, as it would tell that one"
+            why = f"{first.words}: dropped, since it would disclose that column"
             changed[name] = Proposal(Role.IDENTIFIER, why)
         return changed
 
@@ -484,7 +484,7 @@ class _Search:
             if seen.distinct > MANY_CODES and (seen.kind == "text" or self.columns[name].are_codes):
                 largest = max(groups[name], key=lambda group: tallies[group].distinct)
                 why = (
-                    f"{seen.distinct:,} codes are too many for tables: dropped, as '{largest}' "
+                    f"{seen.distinct:,} codes are too many for tables: dropped, since '{largest}' "
                     "has their groups"
                 )
                 changed[name] = Proposal(Role.IDENTIFIER, why)
@@ -502,7 +502,8 @@ class _Search:
         return {
             name: Proposal(
                 Role.IDENTIFIER,
-                f"it says nearly the same as '{other}' (ranks agree by {closely:.2f}): dropped",
+                f"it has nearly the same information as '{other}' (ranks agree by {closely:.2f}): "
+                "dropped",
             )
             for name, (other, closely) in nearly_the_same(self.table, names).items()
             if name not in self.given
@@ -516,20 +517,22 @@ class _Search:
             if name not in self.given and proposal.role is not Role.IDENTIFIER
         ]
         shared = columns_of_households(columns, self.table, household, anonymity_set=ANONYMITY_SET)
-        changed: Roles = {household: Proposal(Role.IDENTIFIER, "it numbers households, as given")}
+        changed: Roles = {
+            household: Proposal(Role.IDENTIFIER, "it numbers households, as you stated")
+        }
         for name, stays in shared.items():
             role = Role.WEIGHT if roles[name].role is Role.WEIGHT else Role.PUBLIC
             why = "leaves as it is"
             if not stays:
                 role = Role.IDENTIFIER
-                why = "dropped, as it would link their records or leave few alike"
-            changed[name] = Proposal(role, f"the same for all of a household: {why}")
+                why = "dropped, since it would link their records or make anonymity sets small"
+            changed[name] = Proposal(role, f"equal for all members of a household: {why}")
         return changed
 
     def places(self, roles: Roles) -> Roles:
         """Keys whose codes begin with those of another column: strangers know where people live."""
         keys = self._of_role(roles, Role.KEY)
-        sign = "its codes begin with those of '{}', as with places"
+        sign = "its codes begin with codes of '{}', like places"
         return {
             relation.source: Proposal(
                 Role.KEY, f"{roles[relation.source].why}; {sign.format(name)}", True
@@ -552,12 +555,12 @@ class _Search:
             candidates,
             key=lambda name: -visibility(columns[name], place=roles[name].place),
         )[: 0 if only_named else max(MOST_KEYS - named, 0)]
-        why = f"not among the {MOST_KEYS} columns by which people are recognised most easily"
+        why = f"not among the {MOST_KEYS} columns that identify people most easily"
         if only_named:
-            why = "not among the keys that were named"
-        measure = Proposal(Role.SENSITIVE, "a measure, hardly known exactly")
-        seen = Proposal(Role.IDENTIFIER, f"{why}, and strangers may know it: dropped")
-        unseen = Proposal(Role.SENSITIVE, "strangers hardly know it" if known else why)
+            why = "not among the keys that you named"
+        measure = Proposal(Role.SENSITIVE, "a measurement, which hardly anybody knows exactly")
+        seen = Proposal(Role.IDENTIFIER, f"{why}, and outsiders may know it: dropped")
+        unseen = Proposal(Role.SENSITIVE, "outsiders hardly know it" if known else why)
         return dict.fromkeys(measures, measure) | {
             name: seen if name in known else unseen for name in keys if name not in best
         }
@@ -568,7 +571,7 @@ class _Search:
         for name, sources in self.follows.items():
             if roles[name].role is not Role.KEY:
                 continue
-            why = f"whoever sees it knows the key '{name}': dropped, unless it is tied to it"
+            why = f"it discloses the key '{name}': dropped, unless both are randomised together"
             for source in (
                 relation.source for relation in sources if relation.source not in self.given
             ):

@@ -339,7 +339,7 @@ class Replicates:
             object.__setattr__(self, "columns", tuple(self.columns))
         require_choice("kind of replicates", self.kind, REPLICATIONS)
         if (self.kind == "fay") != (self.fay is not None):
-            raise InvalidNumber("fay is stated for kind fay, and for no other.")
+            raise InvalidNumber("fay is for kind fay only.")
         if self.fay is not None:
             require_number("fay", self.fay, low=0, high=1, high_open=True)
         if self.scale is not None:
@@ -683,7 +683,7 @@ def require_domains(schema: Schema) -> None:
     for column in schema.randomised:
         if column.domain is None:
             raise InvalidSchema(
-                f"The domain of '{column.name}' is not declared, and there are no data to read it "
-                "off. Give its categories or bins in the schema.",
+                f"The domain of '{column.name}' is not declared, and there are no data to take it "
+                "from. Give its categories or bins in the schema.",
                 column=column.name,
             )

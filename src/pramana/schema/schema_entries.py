@@ -116,12 +116,12 @@ class HierarchyEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 COLUMN_ENTRIES: Final[dict[str, Entry]] = {
-    "role": (Annotated[str, _json(pattern=_words(TERMS))], "what the column means to an intruder"),
+    "role": (Annotated[str, _json(pattern=_words(TERMS))], "the role of the column"),
     "categories": (Annotated[list[Possible], SOME] | Possible, "the values that can occur"),
-    "ordered": (bool, "true or false: whether the order of the categories means something"),
-    "bins": (Rising, "a list of numbers: edges at which a number is cut, rising"),
+    "ordered": (bool, "true or false: whether the categories are ordered"),
+    "bins": (Rising, "a list of numbers: rising edges of the bins"),
     "labels": (Annotated[list[str], UNIQUE] | str, "a name for each bin"),
-    "integers": (bool, "true or false: whether only whole numbers lie in the bins"),
+    "integers": (bool, "true or false: whether the bins contain whole numbers only"),
     "release": (_one_of([*RELEASES, "grid"]), "what is published of a bin; points of a grid"),
     "points": (Rising, "points of a grid, rising, to which a number is rounded by chance"),
     "range": (
@@ -130,28 +130,28 @@ COLUMN_ENTRIES: Final[dict[str, Entry]] = {
     ),
     "grid": (Annotated[Number, _json(minimum=2, multipleOf=1)], "the points of an even grid"),
     "step": (AboveZero, "numbers on a grid are multiples of this, from its first point on"),
-    "missing": (_one_of(MISSING), "what becomes of records without a value"),
+    "missing": (_one_of(MISSING), "treatment of records without a value"),
     "missing_values": (
         Annotated[list[Possible], UNIQUE] | Possible,
-        "codes that say why there is no value; each stays a separate value",
+        "codes for the reason of a missing value; each stays a separate value",
     ),
     "exempt": (list[AnyLabel] | AnyLabel, "values that stay unchanged"),
     "randomise": (bool, "true or false: whether it is randomised, whatever its role"),
-    "origin": (Origin, "where its values and recodings come from"),
-    "missing_codes": (Codes, "values that mean that there is none"),
+    "origin": (Origin, "origin of its values and recodings"),
+    "missing_codes": (Codes, "values that mean missing"),
     "date": (_one_of(DATES), "dates become their year, quarter or month"),
-    "date_format": (DateFormat, "how dates are written that are not ISO, such as %d.%m.%Y"),
+    "date_format": (DateFormat, "format of dates that are not ISO, such as %d.%m.%Y"),
     "merge": (
         dict[str, Annotated[list[Value], SOME] | Value],
-        'new categories with the values that they take up, as {"other" = ["5", "6"]}',
+        'new categories with the values that they contain, as {"other" = ["5", "6"]}',
     ),
     "hierarchy": (
         HierarchyEntry,
         'the categories of a level in a file, as {file = "regions.csv", level = "state"}',
     ),
-    "bottom": (Finite, "a number that smaller ones become"),
-    "top": (Finite, "a number that larger ones become"),
-    "round": (AboveZero, "a number of which all others become multiples"),
+    "bottom": (Finite, "the number that replaces smaller ones"),
+    "top": (Finite, "the number that replaces larger ones"),
+    "round": (AboveZero, "the number to whose multiples all others are rounded"),
     "noise": (
         NoiseEntry,
         'noise on every released number, as {distribution = "laplace", scale = 500}',
@@ -163,11 +163,11 @@ RECODINGS: Final = ("missing_codes", "date", "date_format", "merge", "bottom", "
                     "noise")  # fmt: skip
 
 TOP_ENTRIES: Final[dict[str, Entry]] = {
-    "missing_codes": (Codes, "codes for every column that states none"),
-    "origin": (Origin, "where columns, roles, method and target come from"),
-    "rest": (Literal["refuse", "drop"], "refuse or drop: what becomes of columns not named here"),
+    "missing_codes": (Codes, "missing_codes of every column without this entry"),
+    "origin": (Origin, "origin of columns, roles, method and target"),
+    "rest": (Literal["refuse", "drop"], "refuse or drop: treatment of columns not named here"),
     "dataset": (Texts, "title, version, publisher, contact, licence and purpose of the data set"),
-    "strata": (Names, "columns within which the rest is randomised apart"),
+    "strata": (Names, "columns within which other columns are randomised separately"),
     "impossible": (
         list[Combination] | Combination,
         'combinations that cannot exist, as [{age = ["[0, 16)"], marital = ["married"]}]',

@@ -141,8 +141,8 @@ def _with_level(name: str, table: Entries, folder: Path) -> Form:
     heads = rows[0] if rows else []
     known(
         level in heads[1:] and all(len(row) == len(heads) for row in rows),
-        text=f"{path} must have a column of the level '{level}' after that of the values, and as "
-        "many cells in each row as headings.",
+        text=f"{path} must have a column '{level}' to the right of the column of values, "
+        "and a cell for each heading in each row.",
     )
     merge, line_of_value = dict[str, list[str]](), dict[str, int]()
     for line, row in enumerate(rows[1:], start=2):
@@ -182,7 +182,7 @@ def _dates_as_text(value: Any) -> Any:
 # -- writing ---------------------------------------------------------------------------------------
 
 ORIGIN_NOTE: Final = (
-    "# of roles and targets: delete it if you state them without a look at the data"
+    "# of roles and targets: delete it if you chose them without looking at the data"
 )
 READ_OFF: Final = "# read off the data: check that it lists every value that can occur"
 

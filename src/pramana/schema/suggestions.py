@@ -61,7 +61,7 @@ class Suspect:
     among_numbers: bool = False
 
     def to_dict(self) -> Form:
-        """Plain data."""
+        """The JSON form."""
         return {"value": self.value, "records": self.records, "why": self.why}
 
 
@@ -101,7 +101,7 @@ def looks_missing(seen: Tally, codes: Collection[str] = ()) -> list[Suspect]:
         suspects = [Suspect(value, numbers[value], why, among_numbers=True) for value in codes]
     elif seen.kind == "text":
         suspects = [
-            Suspect(value, number, "as missing values are often spelled")
+            Suspect(value, number, "a usual spelling of missing values")
             for value, number in numbers.items()
             if value.strip().lower() in MISSING_WORDS
         ]
@@ -124,7 +124,7 @@ def _numbers_apart(numbers: Mapping[Any, int]) -> list[Suspect]:
     if above and len(rest) > 1:
         widest = float(max(b - a for a, b in pairwise(rest)))
         if min(above) - rest[-1] >= max(APART * widest, (rest[-1] - rest[0]) / 2, 2):
-            why = f"stands apart, above {label_text(rest[-1])}"
+            why = f"is far from the others, above {label_text(rest[-1])}"
             suspects += [Suspect(value, numbers[value], why) for value in above]
     return suspects
 
@@ -165,7 +165,7 @@ def suggested_entries(
         column: The column as it is proposed.
         seen: Its values.
         suspects: Values that look as if they meant missing.
-        k: So many records are to share each value.
+        k: The number of records that should share each value.
         labelled: Whether the file has labels for values: they are codes, then, and no numbers.
     """
     if column.gridded:
@@ -175,7 +175,7 @@ def suggested_entries(
         yield entry_of("missing_codes", codes), "to take them as missing"
     formats = date_formats(seen) if column.recoding.date is None else ()
     if len(formats) > 1:
-        why = f'dates, and nothing tells day from month: this or "{formats[1]}", with date'
+        why = f'dates in which day and month are ambiguous: this or "{formats[1]}", with date'
         yield entry_of("date_format", formats[0]), why
     if column.domain is not None:
         number = seen.kind in ("integer", "number") and not labelled
@@ -189,7 +189,7 @@ def suggested_entries(
         return
     step = _step_of_amounts(seen)
     if step is not None:
-        why = "nearly every record has a value of its own, and is found by who knows it"
+        why = "nearly every value is unique, and identifies its person"
         yield entry_of("round", step), why
     top = top_of(seen, k)
     if top is not None:
@@ -336,7 +336,8 @@ def structurally_missing(
             else:
                 proposals[column.name] = (
                     entry_of("role", "identifier"),
-                    f"{why}, and tells them where it is released unchanged: bin that key, or drop",
+                    f"{why}, and discloses them if it is released unchanged: bin that key, or "
+                    "drop this column",
                 )
     return proposals
 
@@ -401,8 +402,8 @@ def propose_domain(
             return propose_bins(seen)
         except (InvalidSchema, ArithmeticError, ValueError):
             raise InvalidTable(
-                f"'{name}' holds numbers that no bins can be proposed for: they are infinite, or "
-                "too far apart. State bins, or give it another role.",
+                f"No bins can be proposed for '{name}': its numbers are infinite, or too far "
+                "apart. State bins, or give it another role.",
                 column=name,
             ) from None
     if infinite:
@@ -499,7 +500,7 @@ class Contribution:
 
     @property
     def words(self) -> str:
-        """The contribution in plain words."""
+        """The contribution in words."""
         if not self.admitted:
             return (
                 f"dropped: with it {self.found:,} of {self.people:,} people are unique on the "

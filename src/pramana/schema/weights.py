@@ -67,9 +67,9 @@ class CoarseWeight:
         """What becomes of the total, rounded up."""
         share = math.ceil(abs(self.shift) * 1000 - 1e-9) / 10
         if not share:
-            return "all weights together come to as much as before"
+            return "the sum of all weights stays the same"
         which = "more" if self.shift > 0 else "less"
-        return f"all weights together come to {share:g} % {which} than before"
+        return f"the sum of all weights is {share:g} % {which} than before"
 
 
 def coarse_weight_of(table: OpenedTable, name: str, least: float = 2) -> CoarseWeight | None:
@@ -172,7 +172,7 @@ def _best_cut(
         return None
     below = np.cumsum(people * levels) - people * levels
     shift = (below + above * levels) / total - 1
-    # Squares of what each is off by: of those below as they are, of those above by the cut.
+    # Squared errors: of weights below by rounding, of weights above by the cut.
     off = np.add.reduceat(numbers * (rounded * step - values) ** 2, starts)
     sums = _from_here(np.add.reduceat(numbers * values, starts))
     squares = _from_here(np.add.reduceat(numbers * values**2, starts))
@@ -196,7 +196,7 @@ def require_finite(table: OpenedTable, name: str) -> None:
     if infinite:
         raise InvalidTable(
             f"{records_that(infinite, 'has', 'have')} an infinite weight in '{name}'. Correct that "
-            "in the table, or leave it empty there: a record without a weight counts nothing.",
+            "in the table, or leave it empty there: a record without a weight counts zero.",
             column=name,
         )
 

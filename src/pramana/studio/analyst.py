@@ -51,7 +51,7 @@ def check(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
             "records": certificate.records,
             "columns": len(certificate.true_schema.released),
             "method": certificate.method,
-            "promises": certificate.sentences(),
+            "guarantees": certificate.sentences(),
             "weight": None if weight is None else weight.name,
         }
     verdict = api.verify(path, progress=bench.expect(about.get("records", 0)))
@@ -84,7 +84,7 @@ def _column(column: Any, release: Any) -> dict[str, Any]:
         "role": str(column.role),
         "treatment": release.certificate.nature.treatment
         if column.randomised
-        else "released as it is",
+        else "released unchanged",
         "recoding": column.recoding.sentence() if column.recoding else "",
         "number": kind.startswith(NUMBERS) and not column.randomised,
         "values": list(zip(codes, labels.named(column.name, listed[:MOST_VALUES]), strict=True)),
@@ -173,7 +173,7 @@ def _text(number: float, what: str = "") -> str:
     ('36', '0', '36.3 %', '36.28')
     """
     if not math.isfinite(number):
-        return "cannot be told"
+        return "unknown"
     if what in SHARES:
         return f"{100 * number:.1f} %"
     if what == "count" or abs(number) >= 1000:
@@ -343,8 +343,8 @@ def _spreadsheet_cell(value: Any) -> str:
 
     >>> _spreadsheet_cell("=1+1"), _spreadsheet_cell("-5"), _spreadsheet_cell(None)
     ("'=1+1", '-5', '')
-    >>> _spreadsheet_cell("x;=1+1"), _spreadsheet_cell(-2.5), _spreadsheet_cell("plain")
-    ('"x;=1+1"', '-2.5', 'plain')
+    >>> _spreadsheet_cell("x;=1+1"), _spreadsheet_cell(-2.5), _spreadsheet_cell("text")
+    ('"x;=1+1"', '-2.5', 'text')
     """
     text = "" if value is None else str(value)
     if isinstance(value, str) and COMPUTED.match(value) and not NUMBER.fullmatch(value):

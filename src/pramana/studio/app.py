@@ -114,7 +114,7 @@ class Guard:
         twice = any(len(headers.getlist(name)) > 1 for name in ONCE)
         refusal = ""
         if twice or headers.get("host") not in self._origin.hosts:
-            refusal = "This address is not ours."
+            refusal = "This is not an address of the studio."
         elif self._is_entrance(scope):
             secure = "; Secure" if self._origin.scheme == "https" else ""
             cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict{secure}"
@@ -244,7 +244,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _system_error(request: Request, error: Exception) -> Response:
     """A full disk, or another refusal of the system."""
     why = getattr(error, "strerror", None) or "The operating system refused to read or write"
-    return await _refused(request, InputError(f"{why}. What was asked for is not kept."))
+    return await _refused(request, InputError(f"{why}. Your last change was not saved."))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -254,7 +254,7 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 async def _fault(request: Request, error: Exception) -> Response:
     """A fault of ours: only its kind is shown, its words may show data."""
-    words = f"An unforeseen {type(error).__name__}: this is a fault in pramana. Report it."
+    words = f"An unexpected {type(error).__name__}: this is a fault in pramana. Report it."
     return page(request, "error.html", status=500, words=words)
 
 

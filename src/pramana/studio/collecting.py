@@ -1,4 +1,4 @@
-"""Surveys that take answers: each is served by a process of its own, to this machine alone."""
+"""Surveys that take answers: each is served by a separate process, to this machine alone."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Job:
         since: When it began, on the monotonic clock.
         lane: Of the jobs waiting in one lane, only the last is wanted.
         keep: Whether the result is kept on disk.
-        quick: Whether it runs beside long jobs.
+        quick: Whether it runs at the same time as long jobs.
         patient: Its priority: what is asked for now (0), what is searched for while a slider moves
             (1), what is tried in the background (2).
         yields: Whether it can be interrupted now by a job that goes first.

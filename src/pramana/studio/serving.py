@@ -80,19 +80,19 @@ class Listening:
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
-            raise InputError("--tls-cert and --tls-key belong together: give both, or neither.")
+            raise InputError("--tls-cert and --tls-key need each other: give both, or neither.")
         if self.host in (*LOOPBACK, "::1"):
             return
         if not self.understood or self.certificate is None or self.key is None:
             raise InputError(
-                f"--host {self.host} would show the true table to whoever has the address and "
-                "the token. If that is meant, give --tls-cert FILE, --tls-key FILE and "
+                f"--host {self.host} would show the original data to anyone who has the address "
+                "and the token. If that is meant, give --tls-cert FILE, --tls-key FILE and "
                 "--i-understand."
             )
         if self.host.strip("[]") in ANYWHERE:
             raise InputError(
-                f"--host {self.host} is no address that anybody can open. State the name or the "
-                "number by which this machine is reached."
+                f"--host {self.host} is no address that others can open. Give the name or the IP "
+                "address of this machine."
             )
 
 
@@ -104,7 +104,7 @@ def serve_studio(
     tell: Callable[[str], None],
     database: str | None = None,
 ) -> None:
-    """Listen until the process is told to stop, and leave nothing but the session."""
+    """Listen until the process is stopped, and leave only the session."""
     try:
         import uvicorn
 
@@ -112,7 +112,7 @@ def serve_studio(
     except ImportError:
         raise MissingExtra("The studio needs more: pip install 'pramana[studio]'.") from None
     if not folder.is_dir():
-        raise InputError(f"{folder} must be a folder, and is none.")
+        raise InputError(f"{folder} must be a folder.")
     tls = at.certificate is not None and at.key is not None
     listener = listener_at(at.host, at.port)
     port = listener.getsockname()[1]

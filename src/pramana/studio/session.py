@@ -118,7 +118,7 @@ class StudioSession:
         self.uploads = self._held.enter_context(hidden_folder(self.home))
         self._states, self._at, self.number = self._load()
         self.notice = ""
-        """Told on the next page, once."""
+        """Shown on the next page, once."""
 
     @property
     def now(self) -> Choices:
@@ -186,7 +186,7 @@ class StudioSession:
             return _inside(self.uploads, name.removeprefix(UPLOADED))
         place = _inside(self.folder, name)
         if place.is_relative_to(self.home):
-            raise InputError("Nothing of the studio's own folder can be opened.")
+            raise InputError("Files in the studio's own folder cannot be opened.")
         return place
 
     def target(self, name: str) -> Path:
@@ -261,7 +261,7 @@ def _require_own(folder: Path) -> None:
 def _inside(folder: Path, name: str) -> Path:
     """A path in a folder; one that leads out of it, also by a link, is refused."""
     if not name or "\0" in name or Path(name).is_absolute():
-        raise InputError("A file must be named as it stands in the folder.")
+        raise InputError("The name of the file must be its name in the folder.")
     longest = max((len(part.encode("utf-8", "replace")) for part in Path(name).parts), default=0)
     if longest > MOST_NAME or len(name) > MOST_PATH:
         raise InputError("The name of a file must be shorter.")
@@ -272,15 +272,15 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def require_all_free(places: Sequence[Path], *, force: bool) -> None:
-    """Refuse to write any of several files where one cannot be written; those that stand are named.
+    """Refuse to write any of several files where one cannot be written; existing ones are named.
 
     Without ``force`` nothing is replaced, whoever has written it.
     """
     there = [place.name for place in places if os.path.lexists(place)]
     if there and not force:
-        stand, them = ("stands", "it") if len(there) == 1 else ("stand", "them")
+        exist, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
         raise OutputExists(
-            f"{' and '.join(there)} {stand} there already, and nothing was written. Tick 'replace' "
+            f"{' and '.join(there)} already {exist}, and nothing was written. Tick 'replace' "
             f"to replace {them}."
         )
     for place in places:
@@ -301,8 +301,8 @@ def without_options(words: str) -> str:
 
     >>> without_options('Ask for it (--tables "a,b"), or leave it out (role = "identifier").')
     'Ask for it, or leave it out.'
-    >>> without_options("It is off by 3 % with --method retention. Raise --k.")
-    'It is off by 3 % with method retention.'
+    >>> without_options("Its error is 3 % with --method retention. Raise --k.")
+    'Its error is 3 % with method retention.'
     """
     return BY_FLAG.sub("", BRACKETS.sub("", METHOD.sub("method ", words)))
 

@@ -1,4 +1,4 @@
-"""The tasks of the worker: each calls ``api`` and returns plain data."""
+"""The tasks of the worker: each calls ``api`` and returns JSON data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = 100
 LARGE = 2_000_000
 """Of this many records, coded keys take more memory than counting them again takes time."""
 
-UNCHANGED = "Nothing has to change: this table keeps the promise as it is."
+UNCHANGED = "No record has to change: the table already has the guarantee."
 NEARLY_ALL = 0.95
 """From this share on, records that have to change are not counted."""
 
@@ -45,7 +45,7 @@ def parts(bench: Workbench, *, table: TableAt) -> list[str]:
 
 def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
     """The suggested role of each column, and why."""
-    bench.say("Looking at the columns")
+    bench.say("Reading the columns")
     opened = bench.table(**table)
     description = api.describe(opened)
     texts = opened.labels.values if opened.labels is not None else {}
@@ -80,7 +80,7 @@ def shapes(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, Any]:
 
 def standing(bench: Workbench, *, table: TableAt, schemas: dict[str, str]) -> dict[str, Any]:
     """How many people are unique by each of several schemas."""
-    bench.say("Counting who is unique")
+    bench.say("Counting unique people")
     opened = bench.table(**table)
     return {
         name: _standing(bench, opened, Schema.from_toml(text)) for name, text in schemas.items()
@@ -94,7 +94,7 @@ def _standing(bench: Workbench, opened: Any, schema: Any) -> dict[str, Any]:
 
 def contributions(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, int]:
     """By each key: how many people are no longer unique without it."""
-    bench.say("Counting who is unique")
+    bench.say("Counting unique people")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     counter = bench.keep("standing", lambda: api.UniquenessCounter(opened))
     names = [column.name for column in stated.keys]
@@ -212,7 +212,7 @@ def foresee(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
     If a plan needs a long search, its changes are estimated by a rule of thumb, and ``search``
     follows.
     """
-    bench.say("Looking at the people of the table")
+    bench.say("Counting the records of the table")
     people, guarantees, method = _people(bench, asked)
     changes = api.estimate_changes(people, *guarantees, method=method)
     if changes is None:
@@ -222,7 +222,7 @@ def foresee(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
         "method": asked["method"]
         or api.usual_method([guarantee.name for guarantee in guarantees]).name,
         "changes": _roughly(changes, people.records),
-        "promises": [{"words": guarantee.sentence()} for guarantee in guarantees],
+        "guarantees": [{"words": guarantee.sentence()} for guarantee in guarantees],
     }
 
 
@@ -319,7 +319,7 @@ def _plan_form(plan: Any) -> dict[str, Any]:
         "records": plan.records,
         "when": plan.method.when,
         "data_dependent": plan.method.data_dependent,
-        "promises": [
+        "guarantees": [
             {
                 "words": plan.promise(claim),
                 "asked": claim.asked is not None,
@@ -438,14 +438,14 @@ def _figures(cell: dict[str, Any] | None) -> dict[str, float | None]:
 
 
 def preview_survey(bench: Workbench, *, text: str) -> dict[str, Any]:
-    """The page of a survey file to try out, what people are told, and the expected error."""
+    """The page of a survey file to try out, the texts for respondents, and the expected error."""
     bench.say("Making the page")
     page, definition, plan = api.preview_survey(text)
     error = plan.expected_error
     return {
         "page": page,
         "minimum": definition.survey.minimum,
-        "guarantees": definition.promises(definition.promised()),
+        "guarantees": definition.sentences(definition.guarantees()),
         "error": "" if error is None else error.sentence(),
     }
 

@@ -213,7 +213,7 @@ def number_in(text: str, words: str) -> float:
 
 
 def place_in(text: str, size: int, words: str = OUT_OF_DATE) -> int:
-    """The place in a list of so many that a text says, in plain digits.
+    """The place in a list of this length that a text gives in digits.
 
     >>> place_in("2", 3)
     2
@@ -236,7 +236,7 @@ def studio_of(request: Request) -> Studio:
 
 
 async def form_of(request: Request) -> Form:
-    """What a page sent; one that was shown before the last change is told so."""
+    """What a page sent; one that was shown before the last change gets a notice."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -246,8 +246,8 @@ async def form_of(request: Request) -> Form:
     shown = form.get("state")
     if shown and shown != str(studio_of(request).session.number):
         raise InputError(
-            "Something was changed meanwhile, perhaps in another tab. This is how it stands now; "
-            "nothing of the form was taken."
+            "Something was changed meanwhile, perhaps in another tab. This page shows the current "
+            "state; the form was not saved."
         )
     return form
 

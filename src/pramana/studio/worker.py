@@ -1,9 +1,9 @@
 """The worker process: tables stay open here, and pages answer meanwhile.
 
-One thread runs long tasks. Another one, beside it, computes quick answers from what was read
+One thread runs long tasks. A second one computes quick answers from what was read
 already: live counts and sliders never wait for a release that is being written.
 
-It ends when its parent does, however that ends, and when it is told to: what it was writing is then
+It ends when its parent does, however that ends, and on request: what it was writing is then
 removed, as after an interruption of a command.
 """
 
@@ -194,7 +194,7 @@ def _hear(
 ) -> None:
     """Notices go to their task, not by filters, which all threads share.
 
-    An interrupted trial may still run beside a release that is being written; its notices are not
+    An interrupted trial may still run while a release is written; its notices are not
     about that release.
     """
     kind = type(message) if isinstance(message, Warning) else category or UserWarning
@@ -226,7 +226,7 @@ def _outcome(do: Callable[[], tuple[Any, list[str]]]) -> tuple[str, Any]:
     except Exception as error:  # a fault of ours, whose message could show cells
         if os.environ.get("PRAMANA_TRACEBACK"):
             raise
-        words = f"An unforeseen {type(error).__name__}: a fault in pramana. Report it."
+        words = f"An unexpected {type(error).__name__}: a fault in pramana. Report it."
         return "refused", (words, "fault", {})
 
 

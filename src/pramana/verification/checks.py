@@ -156,7 +156,7 @@ class Verdict(Shown):
         """The counts in words.
 
         >>> checks = [Check.decided("k-anonymity", True, "", CheckKind.GUARANTEE)]
-        >>> Verdict((*checks, Check.asserted("order", ""))).counted()
+        >>> Verdict((*checks, Check.asserted("shuffle", ""))).counted()
         'Guarantees: 1 proven, 0 asserted by the owner. 1 other assertion.'
         """
         number = self.counts

@@ -43,12 +43,12 @@ def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> I
     Nothing is computed from attribute sets that are not those of the columns and the method: there
     may be any number of them, which would keep a reader waiting.
     """
-    told = "not recomputed: the number of records is not that of the data"
+    told = "not recomputed: the number of records differs from the data"
     sampled = isinstance(certificate.mechanism, AttributeSampler)
     for check in (*matrix_checks(certificate), *_chosen_matrices(certificate)):
         yield check
         if sampled and recompute and not check.ok:
-            recompute, told = False, "not recomputed: the sets are not those of the method"
+            recompute, told = False, "not recomputed: the attribute sets differ from the method"
     yield _method_fields(certificate)
     yield from _standard_errors(certificate)
     yield from _owner_statements(certificate)
@@ -96,7 +96,7 @@ def matrix_checks(certificate: Certificate) -> Iterator[Check]:
     groups = [set(step.columns) for step in certificate.mechanism.steps]
     for rule in certificate.schema.impossible:
         if not any(set(rule.columns) <= group for group in groups):
-            detail = f"no step moves {' and '.join(rule.columns)} together, as a rule needs"
+            detail = f"no step randomises {' and '.join(rule.columns)} together, as the rule needs"
             yield Check.decided("impossible combinations", False, detail)
 
 
@@ -104,14 +104,14 @@ def _method(certificate: Certificate) -> Check:
     """A method makes releases of its kinds, looks at the data or not, and replaces keys one way."""
     method, maker = certificate.method, METHOD_CLASSES.get(certificate.method)
     if maker is None:
-        return Check.decided("method", False, f"{method} is not known here: install what brings it")
+        return Check.decided("method", False, f"{method} is unknown: install its package")
     if certificate.schema.impossible and not maker.keeps_rules:
         return Check.decided("method", False, f"{method} takes no impossible combinations")
     stated = certificate.data_dependent, certificate.statistics.get("keys")
     good = stated == (maker.data_dependent, maker.new_keys)
     good = good and certificate.kind in (maker.kind, *maker.other_kinds)
-    words = "what the certificate holds" if good else "not what the certificate holds"
-    return Check.decided("method", good, f"{words} is what {method} makes")
+    words = "agrees" if good else "does not agree"
+    return Check.decided("method", good, f"{method} {words} with the certificate")
 
 
 def label_checks(certificate: Certificate) -> Iterator[Check]:
@@ -123,7 +123,7 @@ def label_checks(certificate: Certificate) -> Iterator[Check]:
     strata = set(mechanism.strata) <= set(schema.strata)
     good = steps == columns and bool(steps) and strata
     words = "every randomised column has its matrix, and no other has one"
-    refused = "the matrices are not those of the columns that the schema calls randomised"
+    refused = "the matrices do not belong to the randomised columns of the schema"
     yield Check.decided("steps", good, words if good else refused)
     with_domain = [column.name for column in schema.randomised if column.domain is not None]
     rules = [r.columns for r in schema.impossible if set(r.columns) <= set(with_domain)]
@@ -134,11 +134,11 @@ def label_checks(certificate: Certificate) -> Iterator[Check]:
     for step in moves:
         name = f"matrix of {' x '.join(step.columns)}"
         if not set(step.columns) <= ties.keys():
-            detail = "it moves a column that has no domain in the schema"
+            detail = "it randomises a column without a domain in the schema"
             yield Check.decided(name, False, detail)
             continue
         good = _covers_domain(schema, step, ties)
-        words = "runs over the whole domain" if good else "does not run over the domain"
+        words = "covers the whole domain" if good else "does not cover the domain"
         if good and isinstance(step.matrix, ListedCells):
             words = "lists cells that can exist, and leaves all others empty, of the domain"
         yield Check.decided(name, good, f"the matrix {words} of its columns")
@@ -209,16 +209,16 @@ def _possible_cells(schema: Schema, columns: Sequence[str], ties: Ties) -> BoolA
 
 def _method_fields(certificate: Certificate) -> Check:
     """Statistics, options and expected error: those that the method gives, and no others."""
-    name, method = "figures and words", certificate.method
+    name, method = "statistics", certificate.method
     maker = METHOD_CLASSES.get(method)
     if maker is None or maker.owner_statistics is None:
-        return Check.asserted(name, "the method does not say which of them it gives")
+        return Check.asserted(name, "the method does not state which of them it writes")
     owner = maker.owner_statistics | certificate.nature.tells
     try:
         options, statistics = maker.expected_fields(certificate)
         priced = maker.matches_expected_error(certificate, certificate.expected_error)
     except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
-        return Check.decided(name, False, f"not what {method} gives with all else")
+        return Check.decided(name, False, f"not what {method} gives with the other entries")
     stated = {n: value for n, value in certificate.statistics.items() if n not in owner}
     different = _different(certificate.options, options) | _different(stated, statistics)
     different |= owner - set(certificate.statistics) - _uncounted(certificate)
@@ -226,7 +226,7 @@ def _method_fields(certificate: Certificate) -> Check:
     if different:
         detail = f"{method} gives another {', '.join(sorted(different))}, or none"
         return Check.decided(name, False, detail)
-    return Check.decided(name, True, f"what {method} gives with all else in the certificate")
+    return Check.decided(name, True, f"what {method} gives with the other entries")
 
 
 def _different(stated: Entries, expected: Entries) -> set[str]:
@@ -241,12 +241,12 @@ def _different(stated: Entries, expected: Entries) -> set[str]:
 def _uncounted(certificate: Certificate) -> set[str]:
     """On a cluster nobody counts which records are released unchanged."""
     kind = certificate.nature
-    return set() if kind.shows_matrices or kind.grouped else {"verbatim"}
+    return set() if kind.shows_matrices or kind.grouped else {"unchanged_records"}
 
 
 def _chosen_matrices(certificate: Certificate) -> Iterator[Check]:
     """Whether matrices are those that the method chooses for what it was asked for."""
-    name, maker = "chosen for", METHOD_CLASSES.get(certificate.method)
+    name, maker = "options", METHOD_CLASSES.get(certificate.method)
     if maker is None or certificate.mechanism is None:
         return
     try:
@@ -254,10 +254,10 @@ def _chosen_matrices(certificate: Certificate) -> Iterator[Check]:
     except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
         again = False
     if again:
-        detail = f"{certificate.method} chooses these for what it was asked for"
+        detail = f"{certificate.method} chooses these options for the stated targets"
         yield Check.decided(name, True, detail)
     elif again is False:
-        detail = f"not what {certificate.method} chooses for what is said to have been asked for"
+        detail = f"{certificate.method} does not choose these options for the stated targets"
         yield Check.decided(name, False, detail)
 
 
@@ -281,8 +281,8 @@ def _standard_errors(certificate: Certificate) -> Iterator[Check]:
     yield _asserted_if(
         good,
         "standard errors",
-        "one for all values of a column, on the grid; only the owner knows them",
-        "not one of the published grid for all values of each randomised column",
+        "one for each column, on the grid; asserted by the owner",
+        "not one number of the published grid for each randomised column",
     )
 
 
@@ -299,46 +299,48 @@ def _owner_statements(certificate: Certificate) -> Iterator[Check]:
         yield _asserted_if(
             _on_grid(share) and share <= 1,
             "share within groups",
-            "on the grid; stated by the owner when groups were formed",
+            "on the grid; asserted by the owner",
             "not a share of the published grid",
         )
     fixed = nature.shows_matrices and not certificate.data_dependent
     attached = fixed and certificate.true_schema.attached
     if certificate.smallest_unchanged_group is not None and not attached:
         detail = f"{certificate.method} states no number of records that share them"
-        yield Check.decided("attached columns", False, detail, CheckKind.UNCHANGED)
+        yield Check.decided("unchanged columns", False, detail, CheckKind.UNCHANGED)
     if nature.grouped and certificate.options:
-        detail = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
+        detail = (
+            f"{', '.join(sorted(certificate.options))}: asserted by the owner, who knows the groups"
+        )
         yield Check.asserted("how groups were formed", detail)
     if certificate.schema.replicates is not None:
-        detail = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
+        detail = "columns, kinds and scales are asserted by the owner; errors depend on them"
         yield Check.asserted("replicate weights", detail)
     if certificate.households:
-        detail = "that no released column tells who lives with whom is stated by the owner"
+        detail = "asserted by the owner: no released column discloses who lives with whom"
         yield Check.asserted("households", detail)
-    if "verbatim" in statistics:
-        shares = statistics["verbatim"]
+    if "unchanged_records" in statistics:
+        shares = statistics["unchanged_records"]
         good = isinstance(shares, dict)
         good = good and set(shares) == {"records_at_most", "unique_records_at_most"}
         good = good and all(type(share) is float and share in SHARES for share in shares.values())
         yield _asserted_if(
             good,
-            "records word for word",
-            "on the grid; only the owner can count them",
+            "unchanged records",
+            "on the grid; asserted by the owner",
             "not two shares of the published grid",
         )
     elif _uncounted(certificate):
-        yield Check.asserted("records word for word", "not counted by the owner")
+        yield Check.asserted("unchanged records", "not counted by the owner")
 
 
 def _labels(certificate: Certificate) -> Iterator[Check]:
     """Labels are of columns that are there; a column that a method adds has the method's labels."""
     labels, there = certificate.labels, {column.name for column in certificate.schema.released}
     if not {*labels.variables, *labels.values} <= there:
-        yield Check.decided("labels", False, "they are of columns that are not there")
+        yield Check.decided("labels", False, "they name columns that do not exist")
     maker = METHOD_CLASSES.get(certificate.method)
     if maker is not None and maker.published_labels(labels) != labels:
-        detail = f"a column that {certificate.method} adds is another there"
+        detail = f"a column that {certificate.method} adds has another meaning"
         yield Check.decided("labels", False, detail)
 
 
@@ -351,8 +353,8 @@ def _collection(certificate: Certificate) -> Iterator[Check]:
     yield _asserted_if(
         possible,
         "collected",
-        "people randomised their own answers; the office says so",
-        "people cannot have randomised what was done here",
+        "people randomised their own answers; asserted by the office",
+        "people cannot have done this randomisation themselves",
     )
     panel, mechanism = certificate.collected.panel, certificate.mechanism
     if panel is not None and mechanism is not None:
@@ -362,7 +364,7 @@ def _collection(certificate: Certificate) -> Iterator[Check]:
         good = panel.epsilon >= one and panel.changing_epsilon >= least
         detail = "all waves reveal at least as much as one, and more of who changes each"
         yield Check.decided("waves of the panel", good, detail)
-        detail = "what all waves together reveal is stated by the office, whose definition shows it"
+        detail = "what all waves reveal is asserted by the office; the survey definition shows it"
         yield Check.asserted("all waves of the panel", detail)
 
 
@@ -380,7 +382,7 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
             certificate.evidence, [claim.attained for claim in certificate.claims]
         )
     except PramanaError as error:
-        yield Check.decided("guarantees", False, f"cannot be computed again: {error}")
+        yield Check.decided("guarantees", False, f"cannot be recomputed: {error}")
         return
     for claim in certificate.claims:
         again = computed.get(claim.name)
@@ -392,11 +394,9 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
             detail = f"recomputed from the {source}: {claim.attained}.{claim.missed}"
             yield Check.decided(claim.name, True, detail.removesuffix("."), CheckKind.GUARANTEE)
         else:
-            detail = "stated by the owner; only the owner can recompute it"
+            detail = "asserted by the owner; only the owner can recompute it"
             if certificate.nature.grouped:
-                detail = (
-                    "stated by the owner when groups were formed, which are not kept; testable only"
-                )
+                detail = "asserted by the owner; the groups are not kept"
             yield Check.asserted(claim.name, detail, CheckKind.GUARANTEE)
 
 
@@ -410,27 +410,27 @@ def _refusal(certificate: Certificate, claim: Claim, computed: Guarantee | None)
     """
     nature, attained, asked = certificate.nature, claim.attained, claim.asked
     if not claim.holds and certificate.collected is None:  # who answers a survey is not designed
-        return "the certificate itself attains less than was asked"
+        return "the certificate attains less than the stated target"
     owner = nature.owner_knows
     if any(column.gridded for column in certificate.schema.columns):
         owner -= {Need.COUNTS}  # which point a number was rounded to nobody knows
     never = lacks(type(attained), certificate.evidence, owner)
     if never is not None:
-        return f"it cannot be promised: {never}"
+        return f"it cannot be guaranteed: {never}"
     if asked is not None:
         maker = METHOD_CLASSES.get(certificate.method)
         if maker is not None and maker.aims and claim.name not in maker.aims:
-            return f"nobody can ask it of method {certificate.method}, which does not aim at it"
+            return f"method {certificate.method} does not offer this target"
         if not attained.answers(asked):
-            return "it speaks of something else than what was asked"
+            return "it differs in kind from the target"
     bound = attained.impossible(certificate.evidence)
     if bound is not None:
-        return f"no release can keep it: {bound}"
+        return f"no release can attain it: {bound}"
     if computed is None and not nature.shows_matrices and asked != attained:
-        return "where nobody can compute it again, what was asked is stated and nothing else"
+        return "a number that nobody can recompute must equal its target"
     fixed = nature.shows_matrices and not certificate.data_dependent
     if fixed and asked is None and only_the_owner(type(attained)):
-        return "matrices that know no data come with no such figure"
+        return "matrices that do not depend on the data have no such number"
     if computed is not None and not computed.implies(attained):
         gives = "certificate gives" if certificate.mechanism is None else "matrices give"
         return f"the {gives} only {computed}"

@@ -151,7 +151,7 @@ def with_noise_check(
     if noise is None or len(after) != records:
         return Check.decided(name, False, "other values are missing than in the original")
     if records and np.array_equal(np.sort(before), np.sort(after)):
-        return Check.decided(name, False, "the very values of the original: no noise was added")
+        return Check.decided(name, False, "the original values: no noise was added")
     variance = noise.spread(whole=is_whole(released.schema.field(column.name).type))
     rounding = variance - noise.variance
     fourth = FOURTHS[noise.distribution] * float(noise.scale) ** 4 + 6 * noise.variance * rounding
@@ -191,10 +191,10 @@ CELLS = 1_024
 def drawn_inside_bins(
     column: Column, released: OpenedTable, original: OpenedTable, *, level: float
 ) -> Check:
-    """Whether numbers were drawn inside their bins, and not left as they were, or nearly so.
+    """Whether numbers were drawn inside their bins, and not left unchanged, or nearly so.
 
     Given its bin, each released number is uniform, independently of all others. If a share s was
-    left as it was instead, a number at which the bin has the share t of its original values, and
+    left unchanged instead, a number at which the bin has the share t of its original values, and
     a drawn one falls with probability at most p, is (1 - s) + s t / p times likelier. Such factors
     have mean at most 1, so that their product is an e-value.
     """
@@ -235,14 +235,14 @@ def drawn_inside_bins(
     gains = [float(bet[0]) for alternative in bets.values() for bet in alternative]
     name = f"numbers inside the bins of {column.name}"
     if gains and average(gains) >= needed(level, 1):
-        detail = f"exp({average(gains):.0f}) times likelier if numbers were left as they were"
+        detail = f"exp({average(gains):.0f}) times more likely if numbers were left unchanged"
         return Check.decided(name, False, detail)
     hopes = [(float(mean), math.sqrt(variance)) for _, mean, variance in bets.get("same", [])]
     least = found_from(SHARES, hopes, level=level / 2)
     if least is None:
-        return Check.asserted(name, "cannot tell here: drawn numbers would look the same")
-    detail = f"{percent(least, 6)} of the records left as they were would be found"
-    return Check.decided(name, True, f"drawn, as far as can be seen; {detail}")
+        return Check.asserted(name, "undecided: random numbers would look the same")
+    detail = f"{percent(least, 6)} of records left unchanged would be detected"
+    return Check.decided(name, True, f"consistent with random numbers; {detail}")
 
 
 def _coincidences(
@@ -263,7 +263,7 @@ def _coincidences(
 def _bet_on(
     shares: FloatArray, chances: FloatArray, seen: FloatArray, share: float
 ) -> tuple[float, float, float]:
-    """The gain of a bet on a share, and its mean and variance if the share was left as it was."""
+    """The gain of a bet on a share, and its mean and variance if the share was left unchanged."""
     odds = (1 - share) + share * shares / np.maximum(chances, 1e-300)
     with np.errstate(divide="ignore"):
         won = np.log(odds)
@@ -325,7 +325,7 @@ def numbers_against_truth(
     for step in steps:
         name = f"transitions of {' x '.join(step.columns)}"
         if step.matrix is None or len(step.labels) > MOST_ROUNDED:
-            yield Check.asserted(name, "cannot tell here: too many cells, or a matrix a stratum")
+            yield Check.asserted(name, "undecided: too many cells, or a matrix for each stratum")
             continue
         columns = [schema.column(own) for own in step.columns]
         before, after = (table.to_arrow(list(step.columns)) for table in (original, released))

@@ -4,7 +4,7 @@ For original records x_i with row P(x_i, .) of the matrices, an alternative rele
 times on average instead of m(y) = sum_i P(x_i, y) times. At a share s of the records the stake is
 multiplied, for each released record, by r(y) = 1 + s (q(y) / m(y) - 1), and divided, for each
 original record, by sum_y P(x_i, y) r(y): what a valid release wins on average, since records are
-drawn one by one. The alternatives: values were left as they were (of all steps, of one, of all but
+drawn one by one. The alternatives: values were left unchanged (of all steps, of one, of all but
 one), and values were drawn without looking at the original ones. Cells are those of all steps at
 once, together with the columns that are released unchanged. Where these are too many, steps are
 tested in parts, and all of them at once over the cells that occur. Docs: docs/power.md.
@@ -98,7 +98,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairedRecords:
-    """A release beside its original."""
+    """A release and its original data."""
 
     certificate: Certificate
     released: OpenedTable
@@ -203,7 +203,7 @@ def joined(pairs: Iterable[Pair]) -> Pair | None:
     return whole
 
 
-IMPOSSIBLE = "the release is one that the matrices cannot make"
+IMPOSSIBLE = "the matrices cannot produce this release"
 
 MOST_CELLS = 60_000
 """The most cells of all steps and groups of unchanged columns that are laid out."""
@@ -252,7 +252,7 @@ class Passage:
         return counts.astype(np.float64).reshape(self.shape)
 
     def moved(self, names: Sequence[str]) -> FloatArray:
-        """The mean if the steps of these names are drawn and all others left as they were."""
+        """The mean if the steps of these names are drawn and all others left unchanged."""
         table = self.truth * self.share
         for axis, (name, matrix) in enumerate(zip(self.names, self.matrices, strict=True), start=1):
             if name in names:
@@ -260,7 +260,7 @@ class Passage:
         return table
 
     def blind(self, names: Sequence[str]) -> FloatArray:
-        """The mean if these steps are drawn without regard to the original, margins kept."""
+        """The mean if these steps are randomised independently of the original, margins kept."""
         table = self.mean
         axes = tuple(axis for axis, name in enumerate(self.names, start=1) if name in names)
         if not axes or not table.sum():
@@ -285,7 +285,7 @@ def _along(table: FloatArray, matrix: FloatArray, axis: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Doubt:
-    """Another way to make a release: these steps left as they were, or drawn blindly."""
+    """Another way to make a release: these steps left unchanged, or drawn blindly."""
 
     words: str
     names: tuple[str, ...]
@@ -307,36 +307,38 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
     distinct = {id(block): _distinct(block) for view in views for block in view}
     for view, doubt in doubts:
         stakes = [_stake(block, doubt, distinct[id(block)]) for block in view]
-        yield replace(_check(doubt.words, stakes, level), decides="draws")
+        yield replace(_check(doubt.words, stakes, level), decides="randomisation")
     if in_parts:
         steps = [step for step in mechanism.steps if records.cells(step) is not None]
         stakes = [_occurring(steps, *block, records) for block in records.strata(mechanism)]
-        check = _check("whole records left as they were", stakes, level)
-        yield replace(check, decides="draws")
+        check = _check("whole records left unchanged", stakes, level)
+        yield replace(check, decides="randomisation")
     if isinstance(mechanism, AttributeSampler):
         tested = {name for view in views for block in view for part in block for name in part.names}
         left = [one.name for one in mechanism.sets if one.name not in tested]
         if left:
             few = ", ".join(left)
             named = few if len(left) < 5 else f"{left[0]} to {left[-1]}, {len(left)} sets"
-            detail = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or rounded by chance"
-            yield replace(Check.asserted(f"draws: {named}", detail), decides="draws")
+            detail = f"undecided: more than {MOST_OF_A_SET:,} cells, or rounded by chance"
+            yield replace(
+                Check.asserted(f"randomisation: {named}", detail), decides="randomisation"
+            )
 
 
 def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
     """The check of one alternative, by what a bet on it has won."""
-    name = f"draws: {words}"
+    name = f"randomisation: {words}"
     if any(stake.ruled_out for stake in stakes):
         return Check.decided(name, False, IMPOSSIBLE)
     gain = _gain(stakes)
     if gain >= needed(level, 1):
         detail = f"that makes the release exp({gain:.0f}) times likelier"
-        return Check.decided(name, False, f"the records say so: {detail}")
+        return Check.decided(name, False, f"the records show it: {detail}")
     hoped = (np.sum([stake.hoped(share) for stake in stakes], axis=0) for share in SHARES)
     least = found_from(SHARES, ((mean, math.sqrt(square)) for mean, square in hoped), level=level)
     if least is None:
-        return Check.asserted(name, "cannot tell here: such a release looks like a valid one")
-    return Check.decided(name, True, f"not so; {percent(least, 6)} of the records would be found")
+        return Check.asserted(name, "undecided: such a release looks like a valid one")
+    return Check.decided(name, True, f"no; {percent(least, 6)} of the records would be detected")
 
 
 def _gain(stakes: Sequence[Stake]) -> float:
@@ -431,17 +433,17 @@ def _reports(mechanism: AttributeSampler, records: PairedRecords) -> Iterator[Pa
 
 
 def _doubts(blocks: Sequence[tuple[Passage, ...]]) -> Iterator[Doubt]:
-    """All steps, each of them, and all but one, left as they were; each drawn blindly, and all."""
+    """All steps, each of them, and all but one, left unchanged; each drawn blindly, and all."""
     names = tuple(dict.fromkeys(name for part in blocks[0] for name in part.names))
     together = ", ".join(names) if len(names) < 5 else f"{names[0]} to {names[-1]}"
-    yield Doubt(f"{together} left as {'it was' if len(names) == 1 else 'they were'}", names)
-    yield Doubt(f"{together} drawn without regard to the original", names, blind=True)
+    yield Doubt(f"{together} left unchanged", names)
+    yield Doubt(f"{together} randomised independently of the original", names, blind=True)
     for name in names if len(names) > 1 else ():
-        yield Doubt(f"{name} left as it was", (name,))
-        yield Doubt(f"{name} drawn without regard to the original", (name,), blind=True)
+        yield Doubt(f"{name} left unchanged", (name,))
+        yield Doubt(f"{name} randomised independently of the original", (name,), blind=True)
         if len(names) > 2:
             others = tuple(other for other in names if other != name)
-            yield Doubt(f"all of these but {name} left as they were", others)
+            yield Doubt(f"all of these but {name} left unchanged", others)
 
 
 # -- stakes ----------------------------------------------------------------------------------------
@@ -537,10 +539,10 @@ def _occurring(
     whole = joined([*pairs, unchanged])
     assert whole is not None  # noqa: S101 - there are unchanged columns, if only in one group
     codes, first, times = np.unique(whole.before[before], return_index=True, return_counts=True)
-    truth = times.astype(np.float64)
+    original = times.astype(np.float64)
     places = [pair.before[before][first] for pair in pairs]
     group = unchanged.before[before][first]
-    tested = _tested_cells(truth, places, matrices, group)
+    tested = _tested_cells(original, places, matrices, group)
     order = np.argsort(group, kind="stable")
     table = []
     for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
@@ -551,11 +553,11 @@ def _occurring(
         table.append((rows, columns, chance))
     mean = np.zeros(len(codes))
     for rows, columns, chance in table:
-        mean[columns] += truth[rows] @ chance
-    rest = max(float(truth.sum() - mean[tested].sum()), 1e-300)
-    other = float(truth.sum() - truth[tested].sum()) / rest - 1
+        mean[columns] += original[rows] @ chance
+    rest = max(float(original.sum() - mean[tested].sum()), 1e-300)
+    other = float(original.sum() - original[tested].sum()) / rest - 1
     odds = np.zeros(len(codes))
-    odds[tested] = truth[tested] / mean[tested] - 1
+    odds[tested] = original[tested] / mean[tested] - 1
     paid = np.zeros(len(codes))
     for rows, columns, chance in table:
         paid[rows] = chance @ odds[columns] + (1 - chance.sum(axis=1)) * other
@@ -564,20 +566,23 @@ def _occurring(
     many = len(tested) + 1
     released = np.bincount(targets[whole.after[after]] % many, minlength=many).astype(np.float64)
     return Stake(
-        np.append(odds[tested], other), np.append(mean[tested], rest), released, paid, truth
+        np.append(odds[tested], other), np.append(mean[tested], rest), released, paid, original
     )
 
 
 def _tested_cells(
-    truth: FloatArray, places: Sequence[IntArray], matrices: Sequence[FloatArray], group: IntArray
+    original: FloatArray,
+    places: Sequence[IntArray],
+    matrices: Sequence[FloatArray],
+    group: IntArray,
 ) -> IntArray:
     """The cells to test: all, or those that say most if columns were independent."""
     sizes = np.bincount(group).astype(np.float64)
     if float((sizes**2).sum()) <= MOST_PAIRS:
-        return np.arange(len(truth))
-    guess = np.full(len(truth), truth.sum())
+        return np.arange(len(original))
+    guess = np.full(len(original), original.sum())
     for place, matrix in zip(places, matrices, strict=True):
-        margin = np.bincount(place, weights=truth, minlength=len(matrix)) @ matrix
-        guess *= margin[place] / truth.sum()
-    most = max(1, int(MOST_PAIRS / len(truth)))
-    return np.sort(np.argsort(-(truth**2) / guess, kind="stable")[:most])
+        margin = np.bincount(place, weights=original, minlength=len(matrix)) @ matrix
+        guess *= margin[place] / original.sum()
+    most = max(1, int(MOST_PAIRS / len(original)))
+    return np.sort(np.argsort(-(original**2) / guess, kind="stable")[:most])

@@ -96,7 +96,7 @@ def _round_checks(
     if good and sum(batch.num_rows for batch in batches) != rows:
         good, detail = False, f"other than the {counted(rows, 'cell')} that are stated"
     if good and sum(map(_unpacked_bytes, batches)) > MOST_UNPACKED:
-        good, detail = False, "texts that would fill the memory"
+        good, detail = False, "texts too long for the memory"
     yield Check.decided("cells", good, detail)
     if not good:
         return
@@ -112,7 +112,9 @@ def _round_checks(
     yield Check.decided(
         "cells of the rounds",
         not different,
-        f"{', '.join(different)}: other cells than stated" if different else "as stated, in order",
+        f"{', '.join(different)}: cells differ from the certificate"
+        if different
+        else "as stated, in order",
     )
     counts = table.column(COUNT)
     whole = pa.types.is_integer(counts.type) and not counts.null_count
@@ -246,7 +248,7 @@ class RecordScan:
         for pieces in in_order(inspected, parts, threads=default_threads(), cells=cells):
             for batch, found in pieces:
                 if found is None:
-                    return "texts that would fill the memory"
+                    return "texts too long for the memory"
                 if self.records + batch.num_rows > most:
                     return f"more records than {most:,}"
                 self.add(batch, found)
@@ -357,19 +359,19 @@ class RecordScan:
             smallest = 1 if certificate.true_schema.noisy else smallest  # noise tells all apart
             declared = _declared(certificate.smallest_unchanged_group)
             yield Check.decided(
-                "attached columns",
+                "unchanged columns",
                 smallest == certificate.smallest_unchanged_group,
-                f"{smallest:,} or more share all columns released as they are, {declared}",
+                f"{smallest:,} or more share all unchanged columns, {declared}",
                 CheckKind.UNCHANGED,
             )
 
     def _set_counts(self, sampler: AttributeSampler) -> Check:
         """Whether each set was asked for as often as stated, within what chance allows."""
-        name, asked = "sets asked for", self.set_counts
+        name, asked = "attribute sets", self.set_counts
         unknown = self.records - int(asked.sum())
         if unknown or self.unknown_sets:
             words = records_that(unknown, "names", "name")
-            return Check.decided(name, False, f"{words} a set that is not stated")
+            return Check.decided(name, False, f"{words} an attribute set that is not stated")
         expected = np.array([one.share * self.records for one in sampler.sets])
         statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
         good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > LEVEL
@@ -515,8 +517,8 @@ class SetIndependence:
             shape = [int(sets.max()) + 1, int(codes.max()) + 1]
             statistic, degrees = _chi_square(cell_counts([sets, codes], shape))
             good = chi_square_tail(statistic, degrees) > LEVEL / len(self.columns)
-            words = "do not depend on it" if good else "depend on it: they were not drawn by chance"
-            yield Check.decided(f"sets beside {name}", good, f"the sets asked for {words}")
+            words = "do not depend on it" if good else "depend on it: they were not drawn at random"
+            yield Check.decided(f"attribute sets and {name}", good, f"the attribute sets {words}")
 
 
 def _few_codes(column: pa.ChunkedArray) -> IntArray:
@@ -555,7 +557,7 @@ def _chi_square(counts: FloatArray) -> tuple[float, int]:
 
 
 def copy_checks(folder: Path, certificate: Certificate) -> Iterator[Check]:
-    """One check a copy: its fingerprint, and then every value beside that of the data file."""
+    """One check for each copy: its fingerprint, and every value compared with the data file."""
     for copy in certificate.copies:
         try:
             same = fingerprint(file_path(folder, copy), copy.format) == copy

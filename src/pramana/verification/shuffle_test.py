@@ -50,7 +50,7 @@ PART = 2**16
 MOST_CELLS = 4096
 """The most cells of a step on several columns whose matrix is laid out."""
 
-SILENT = "cannot tell here: these columns are too alike"
+SILENT = "undecided: these columns are too similar"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _shares_left(prefix: IntArray, after: IntArray, size: int) -> FloatArray:
 
 
 class Orders:
-    """A release beside its truth, made ready for bets on the order."""
+    """A release and its original data, prepared for e-values of the order."""
 
     def __init__(self, columns: Sequence[Ordered], whole: Pair) -> None:
         self.columns = columns
@@ -175,7 +175,7 @@ class Orders:
         return odds_of
 
     def fits(self, starts: Sequence[int], length: int) -> NDArray[np.float32]:
-        """How well the released records of short stretches fit the truth, for every distance.
+        """How well the released records of short blocks fit the original data, for every distance.
 
         The stretches follow each other, from the first record on.
         """
@@ -190,10 +190,10 @@ class Orders:
             for column in self.columns:
                 true = column.before[-distances % self.records]  # further back, further moved
                 for value, here in zip(*_released(column.after[: last + 1]), strict=True):
-                    truth = column.odds[:, value].astype(np.float32).take(true)
+                    original = column.odds[:, value].astype(np.float32).take(true)
                     for place in np.flatnonzero(here).tolist():
                         own, first = rows[place // length], last - place
-                        own += truth[first : first + many]
+                        own += original[first : first + many]
 
         for _ in in_order(add, range(0, self.records, PART), threads=default_threads()):
             pass
@@ -242,26 +242,26 @@ def _means(odds: FloatArray, width: int) -> FloatArray:
 
 
 def order_check(records: PairedRecords, *, level: float) -> Check:
-    """Whether the released order could be that of a shuffle; wrong less than once in 1 / level."""
+    """Whether the order is consistent with a shuffle; wrong less than once in 1 / level."""
     columns = list(_columns(records))
     unchanged = [] if records.kept_together is None else [records.kept_together]
     whole = joined([*unchanged, *records.randomised.values()])
     if not columns or whole is None:
-        return Check.asserted("order", SILENT)
+        return Check.asserted("shuffle", SILENT)
     orders = Orders(columns, whole)
     widths = [width for width in WIDTHS if width == 1 or width <= orders.records // 4]
     bets = list(_bets(orders, widths))
     least = needed(level, len(bets))
     doubt, gain = max(bets, key=lambda bet: bet[1])
     if gain >= least:
-        detail = f"not that of a shuffle: {doubt} (exp({gain:.0f}) times likelier)"
-        return Check.decided("order", False, detail)
+        detail = f"not a random order: {doubt} (exp({gain:.0f}) times more likely)"
+        return Check.decided("shuffle", False, detail)
     reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
     if reach is None:
-        return Check.asserted("order", f"could be that of a shuffle; {SILENT}")
-    words = f"a shuffle inside stretches of up to {reach} records"
+        return Check.asserted("shuffle", f"consistent with a shuffle; {SILENT}")
+    words = f"a shuffle within blocks of up to {reach} records"
     words = "records left in their places" if reach == 1 else words
-    return Check.decided("order", True, f"could be that of a shuffle; {words} would be found")
+    return Check.decided("shuffle", True, f"consistent with a shuffle; {words} would be detected")
 
 
 def _columns(records: PairedRecords) -> Iterator[Ordered]:
@@ -324,7 +324,7 @@ def _places(name: str, records: PairedRecords) -> dict[Label, int]:
 def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
     """Every doubt and what it has won."""
     for turned in (False, True):
-        how = ", turned round" if turned else ""
+        how = ", reversed" if turned else ""
         yield f"whole records are at their original places{how}", orders.still(turned=turned)
         for width in widths:
             words = f"records are within {width} places of the original ones{how}"
@@ -333,7 +333,7 @@ def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
         yield "records are next to similar ones", orders.gain(orders.sorted(width))
     for length in RUNS:
         if 4 * length <= orders.seen:
-            yield f"stretches of {length} records have moved as a whole", orders.runs(length)
+            yield f"blocks of {length} records have moved as a whole", orders.runs(length)
 
 
 def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:

@@ -36,7 +36,7 @@ from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.claims import recomputed
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
-from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
+from pramana.release.certificate import Certificate
 from pramana.release.documentation import explanations
 from pramana.release.folder import (
     CERTIFICATE,
@@ -94,10 +94,8 @@ def against_truth(
     if not same or lacking:
         return
     if certificate.nature.counted:
-        detail = (
-            "counts of rounds are of no single records: they are not compared with the original"
-        )
-        yield Check.asserted("draws against the original", detail)
+        detail = "a release of counts has no records to compare with the original"
+        yield Check.asserted("randomisation against the original", detail)
         return
     records = PairedRecords(certificate, released, original)
     yield from _unchanged_columns(records)
@@ -132,7 +130,7 @@ def _unchanged_columns(records: PairedRecords) -> Iterator[Check]:
         elif not column.noisy:
             same = records.values(column.name).as_often or _same(released, original, column.name)
             detail = f"{'the same' if same else 'other'} values as in the original"
-            yield Check.decided(f"{column.name} as it is", same, detail, CheckKind.UNCHANGED)
+            yield Check.decided(f"{column.name} unchanged", same, detail, CheckKind.UNCHANGED)
 
 
 def _same(released: OpenedTable, original: OpenedTable, name: str) -> bool:
@@ -173,7 +171,7 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
     for name, fit in fits.items():
         good = fit.chance >= LEVEL / 2 / len(fits)
         if good and fit.chance_unchanged >= LEVEL / 2 / len(fits):
-            detail = "cannot tell here: the original records would fit the matrices as well"
+            detail = "undecided: the original records would fit the matrices as well"
             yield Check.asserted(f"transitions of {name}", detail)
             continue
         why = "fits" if good else "does not fit"
@@ -236,18 +234,18 @@ def _product(pairs: Sequence[Pair]) -> Pair:
 
 
 def _power(fit: ChiSquareFit, level: float) -> str:
-    """What the test detects: the shift of a share, in units of its own noise."""
+    """What the test detects: the shift of a share, in standard errors."""
     from scipy.special import chdtr, chdtri, ndtri
 
     if not fit.degrees:
-        return "it cannot see anything"
+        return "it has no power"
     far = max(chdtri(fit.degrees, level) - fit.degrees, 0.0)
     large = fit.step * far / 6
     shift = float(large + np.sqrt(large**2 + far)) - ndtri(1e-3)
-    close = "it finds records that were not drawn at all"
+    close = "it detects records that were not randomised"
     if chdtr(fit.degrees, fit.grain) * 2 >= level:
-        close = "records that were not drawn may pass it"
-    return f"it finds tables {text_up(shift, 2)} times their noise away; {close}"
+        close = "records that were not randomised may pass"
+    return f"it detects tables {text_up(shift, 2)} standard errors away; {close}"
 
 
 def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
@@ -261,7 +259,11 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
     for guarantee in stated:
         again = computed.get(guarantee.name)
         good = again is not None and bool(again.implies(guarantee))
-        words = "recomputed from the original" if good else f"the original gives only {again}"
+        words = (
+            "recomputed from the original"
+            if good
+            else f"recomputed from the original: only {again}"
+        )
         yield Check.decided(guarantee.name, good, words, CheckKind.GUARANTEE)
 
 
@@ -312,7 +314,7 @@ def verify_folder(
         stamps = stamps_of(folder, certificate)
     data = _data_check(folder, certificate)
     checks = [
-        Check.decided("certificate", True, "every byte is as it was written, and so is its digest"),
+        Check.decided("certificate", True, "unaltered: its digest matches"),
         data,
         _documentation_check(folder, certificate),
         *_other_files(folder, certificate),
@@ -335,8 +337,8 @@ def verify_folder(
     if certificate.mechanism is not None or certificate.nature.withholds_matrices:
         which = "these matrices" if certificate.mechanism is not None else "matrices"
         detail = f"independent randomisation by {which} cannot be verified from the folder"
-        checks.append(Check.asserted("draws", detail))
-    checks.append(Check.asserted("order", "shuffling cannot be verified from the folder"))
+        checks.append(Check.asserted("randomisation", detail))
+    checks.append(Check.asserted("shuffle", "shuffling cannot be verified from the folder"))
     checks += records
     risk = None
     if data.ok and all(check.ok for check in checks):
@@ -368,16 +370,16 @@ def _documentation_check(folder: Path, certificate: Certificate) -> Check:
     there = [name for name in written if os.path.lexists(folder / name)]
     altered = [name for name in there if not holds(folder / name, written[name])]
     if altered:
-        detail = f"{', '.join(altered)}: not what follows from the certificate"
+        detail = f"{', '.join(altered)}: not in agreement with the certificate"
         return Check.decided("explanations", False, detail)
     if len(there) < len(written):
         gone = len(written) - len(there)
         return Check.asserted(
             "explanations",
-            f"{gone} of {len(written)} files {'is' if gone == 1 else 'are'} not there",
+            f"{gone} of {len(written)} files {'is' if gone == 1 else 'are'} missing",
             CheckKind.INTEGRITY,
         )
-    return Check.decided("explanations", True, f"{', '.join(there)} say what the certificate says")
+    return Check.decided("explanations", True, f"{', '.join(there)} agree with the certificate")
 
 
 def _other_files(folder: Path, certificate: Certificate) -> Iterator[Check]:
@@ -396,7 +398,7 @@ def _signature_check(certificate: Certificate, key: str | Path | None) -> Iterat
     if key is None:
         return
     if certificate.signature is None:
-        detail = "a key was given, and the certificate is not signed"
+        detail = "a key was given, but the certificate is not signed"
         yield Check.decided("signature", False, detail)
         return
     from pramana.release.signing import has_signature_of  # most are not signed
@@ -408,23 +410,23 @@ def _signature_check(certificate: Certificate, key: str | Path | None) -> Iterat
 
 def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
     if certificate.reproducible:
-        yield f"A seed was used: {NOT_FOR_PUBLICATION}."
+        yield "A seed was used: the release is not for publication."
     if certificate.signature is not None and key is None:
-        yield "The certificate is signed; give the public key to check by whom."
+        yield "The certificate is signed; give the public key to check the signature."
     if certificate.nature.withholds_matrices:
-        yield "The matrices are withheld: guarantees that rest on them are the owner's word."
+        yield "The matrices are withheld: guarantees that depend on them are asserted by the owner."
     if not certificate.claims:
-        yield "The certificate claims nothing."
+        yield "The certificate states no guarantee."
     binned = [column.name for column in certificate.true_schema.binned]
     noisy = [column.name for column in certificate.true_schema.noisy]
     others = {*binned, *noisy}
     as_is = [column.name for column in certificate.as_they_are if column.name not in others]
     if noisy:
-        yield f"Released with noise, outside every epsilon: {', '.join(noisy)}."
+        yield f"Released with noise, covered by no epsilon: {', '.join(noisy)}."
     if binned:
-        yield f"Binned, not randomised, outside every epsilon: {', '.join(binned)}."
+        yield f"Binned, not randomised, covered by no epsilon: {', '.join(binned)}."
     if as_is:
-        yield f"Released as they are, outside every epsilon: {', '.join(as_is)}."
+        yield f"Released unchanged, covered by no epsilon: {', '.join(as_is)}."
     yield from DataChoices.of(certificate.schema).notices()
     owner = [claim.name for claim in certificate.claims if only_the_owner(type(claim.attained))]
     if owner and not certificate.nature.grouped:

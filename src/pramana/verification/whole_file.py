@@ -140,7 +140,7 @@ class FileRisk:
     def sentences(self) -> list[str]:
         """The findings in words."""
         if not self.columns:
-            return ["No column is released unchanged, so that no one is unique on such columns."]
+            return ["No column is released unchanged, so nobody is unique on unchanged columns."]
         lines = [subset.sentence() for subset in self.subsets]
         if self.together is not None:
             lines.append(self.together.sentence())
@@ -218,7 +218,7 @@ def verdict_of(
         )
     reasons, worst = [], risk.worst
     if certificate.reproducible:
-        reasons.append("Not for publication: the release was made with a seed, for a test.")
+        reasons.append("Not for publication: the release was made with a seed, for tests.")
     if not certificate.claims:
         reasons.append("The release has no guarantee.")
     if not all(claim.holds for claim in certificate.claims):
@@ -235,7 +235,7 @@ def verdict_of(
     if beyond:
         reasons += ["The guarantees do not cover all that an attacker can know.", *beyond]
     if not checked:
-        reasons.append("The release was not verified yet: it is in no folder.")
+        reasons.append("The release was not verified yet: save it to a folder first.")
     if reasons:
         return Publishable(Colour.AMBER, " ".join(reasons))
     sentence = _guarantees_words(certificate)
@@ -255,7 +255,7 @@ def _unchanged_words(certificate: Certificate, others: float) -> tuple[str, ...]
     groups leave a record its own keys at most 1 time in k, up to chance. The share is larger where
     members of a group have equal keys.
     """
-    stated = certificate.statistics.get("verbatim")
+    stated = certificate.statistics.get("unchanged_records")
     if not stated:
         return ()
     share = float(stated["unique_records_at_most"])
@@ -311,8 +311,8 @@ def uniqueness(
     Args:
         table: the released records.
         names: the columns that are released unchanged.
-        drawn: those of them of which only the bins are known.
-        known: those of them that anyone may know, however many they are.
+        drawn: the columns of which only the bins are known.
+        known: the columns that anyone may know, however many they are.
     """
     if not names or not table.rows:
         return FileRisk(table.rows)

@@ -56,7 +56,7 @@ def test_a_coin_by_hand():
 
 
 def test_anonymity_sets_are_attacked_apart():
-    """Who knows a column that is released as it is looks in that anonymity set only."""
+    """Who knows a column that is released unchanged looks in that anonymity set only."""
     coin = UniformMixture.of(("no", "yes"), retention=0.5)
     mechanism = Mechanism((Step(("x",), coin),))
     together = optimal_linkage(mechanism, records([0, 1, 1]), records([0, 1, 1]))
@@ -119,7 +119,7 @@ def test_tables_that_do_not_fit_are_refused():
     stay = Mechanism((Step(("x",), UniformMixture.of(("a", "b"), retention=1)),))
     with pytest.raises(InvalidTable, match="3 records and the release 2"):
         optimal_linkage(stay, records([0, 1, 1]), records([0, 1]))
-    with pytest.raises(InvalidTable, match="cannot have come from"):
+    with pytest.raises(InvalidTable, match="cannot have produced"):
         exact_posterior([[1, 1], [0, 0]])
     with pytest.raises(TooLarge, match="up to 14 records, got 15"):
         exact_posterior(np.ones((15, 15)))

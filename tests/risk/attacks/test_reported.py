@@ -127,7 +127,7 @@ def test_reports_are_read_by_what_they_were_asked_for():
     )
     release = pm.protect(table, plan, seed=1)
     mechanism = release.certificate.mechanism
-    known, told = read_pair(schema, mechanism, truth=open_table(table), released=release.opened)
+    known, told = read_pair(schema, mechanism, original=open_table(table), released=release.opened)
 
     silent = ["sex" not in mechanism.sets[number].columns for number in told.codes[-1].tolist()]
     assert ((told.codes[0] == 3) == np.array(silent)).all()
@@ -144,7 +144,7 @@ def test_an_owner_audits_attacks_and_reports_on_reports():
     assert {"likeliest record", "nearest record", "inference of ill"} <= set(names)
     assert audit.measured[1].value > audit.measured[1].baseline
     assert "whole records" in " ".join(audit.notes)
-    assert audit.verbatim.found == 0
+    assert audit.unchanged.found == 0
     assert api.attack("linkage", release, knowledge=truth()).holds
     assert api.attack("repeated", release, knowledge=truth(), times=2).holds
     recovered = api.attack("recovery", release, knowledge=truth()).figures
@@ -152,7 +152,7 @@ def test_an_owner_audits_attacks_and_reports_on_reports():
     assert recovered["exact"] >= recovered["guess"] - 0.02
     page = api.report(release, original=truth()).html
     assert "asked for in" in page
-    assert "Learn from synthetic records" in page
+    assert "Fit models to synthetic records" in page
 
 
 def test_two_releases_of_reports_add_up():

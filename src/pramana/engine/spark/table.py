@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 RANGE_RECORDS: Final = 2**20
-"""About so many records are ordered at a time, in the memory of one worker."""
+"""About this many records are ordered at a time, in the memory of one worker."""
 
 RANGE_BITS_MOST: Final = 15
 

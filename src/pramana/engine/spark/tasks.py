@@ -67,7 +67,7 @@ def finished_parts(folder: Path, written: Sequence[tuple[int, int]]) -> None:
 
 
 def _records(part: Path) -> int:
-    """How many records a file has; workers may have written to disks of their own."""
+    """How many records a file has; workers may have written to their local disks."""
     try:
         return int(pq.read_metadata(part).num_rows)
     except (pa.ArrowException, OSError):

@@ -7,7 +7,7 @@ the improvement to first order that the last program leaves.
 
 A program over n cells has n^2 transitions and as many constraints, few of which bind. For many
 cells it grows: constraints that its answer violates are added, and transitions whose reduced cost
-is negative (docs/proofs/spontaneous_recognition.md).
+is negative (docs/proofs/recognition_search.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A good target lies in many rare combinations at once. As in column generation, the covering over the
 targets listed so far gives every rare combination a price, and cells are sought whose combinations
 are worth more than a move costs, by changing one key at a time from many starts. The search may
-miss a cell; the loss is measured (docs/proofs/spontaneous_recognition.md).
+miss a cell; the loss is measured (docs/proofs/recognition_matrices.md).
 """
 
 from __future__ import annotations

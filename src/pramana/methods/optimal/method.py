@@ -54,12 +54,12 @@ LITTLE: Final = 8 * 1024
 """A certificate of at most this many bytes is published, however few records there are."""
 
 WITHHELD: Final = (
-    "The matrix is withheld{why}: analysts read single keys as they stand, with the errors that "
-    "the certificate states, and nothing that crosses keys with each other or with other columns. "
+    "The matrix is withheld{why}: analysts use released counts of single keys, with the errors "
+    "that the certificate states, and no tables of several keys or of keys with other columns. "
     "{instead}--steward-folder keeps it for audits."
 )
 INSTEAD: Final = (
-    "Fewer or coarser keys need a smaller one; --publish-matrix always publishes it all the same; "
+    "With fewer or coarser keys it is smaller; --publish-matrix always publishes it in any case;  "
 )
 
 LISTED_FOR = 0.95

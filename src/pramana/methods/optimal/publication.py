@@ -5,7 +5,7 @@ matrix would list the rare cells that occur. Some empty cells therefore get the 
 No record meets such a row, and nothing arrives there, so that neither loss nor C1 changes. Which
 cells are decoys is drawn: recomputing designs does not tell them apart.
 
-**Bytes** (docs/proofs/spontaneous_recognition.md). A matrix is published if its certificate takes
+**Bytes** (docs/proofs/withheld_matrices.md). A matrix is published if its certificate takes
 less than the records. The decision depends on published quantities alone, so that it is the same
 for every seed, engine and format. The entropy of the columns bounds the size of the records.
 
@@ -353,7 +353,7 @@ DECOYS = 3
 WORDS: Final = 4 * 1024
 """The bytes of a certificate's sentences, without columns, labels and the matrix."""
 
-BIASED: Final = {"frequencies": "as they stand, with bias and chance within the standard errors"}
+BIASED: Final = {"frequencies": "as released, with bias and noise within the standard errors"}
 
 TIMES = (1.0, 5.0)
 """The changes of all choices of keys, relative to the worst choice alone."""

@@ -142,7 +142,7 @@ class OptimalDesign:
         return self.expected_changes == 0
 
     def given_by(self, cells: int) -> float:
-        """The share of the changed records that comes from so many of the most frequent cells."""
+        """The share of the changed records that comes from this many of the most frequent cells."""
         leaving = self.numbers * (1 - self.matrix.diagonal)
         often = np.argsort(-self.numbers, kind="stable")[:cells]
         return float(leaving[often].sum() / leaving.sum()) if leaving.any() else 0.0

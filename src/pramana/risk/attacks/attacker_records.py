@@ -112,7 +112,7 @@ def require_matrices(certificate: Certificate) -> Mechanism:
     return certificate.mechanism
 
 
-def require_belongs(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
+def require_belongs(certificate: Certificate, released: OpenedTable, original: OpenedTable) -> None:
     """Refuse original data of other people or other columns, with counts of what differs."""
     if certificate.nature.counted:
         raise NotCovered(
@@ -120,28 +120,28 @@ def require_belongs(certificate: Certificate, released: OpenedTable, truth: Open
             "compare with the original. Its guarantees are what verify computes again."
         )
     wanted = certificate.true_schema.released
-    lacking = [c.name for c in wanted if c.name not in truth.schema.names]
+    lacking = [c.name for c in wanted if c.name not in original.schema.names]
     if lacking:
         raise InvalidTable(
             f"The original must have the columns of the release, and lacks {len(lacking)} of "
             f"{len(wanted)}: {listed(lacking)}."
         )
-    if truth.rows != released.rows:
+    if original.rows != released.rows:
         raise InvalidTable(
             f"The original must be the table that was released, and has "
-            f"{counted(truth.rows, 'record')} where the release has {released.rows:,}."
+            f"{counted(original.rows, 'record')} where the release has {released.rows:,}."
         )
-    names = [name for name in certificate.known_columns if name in truth.schema.names]
+    names = [name for name in certificate.known_columns if name in original.schema.names]
     if not names:
         return
-    both = _anonymity_sets(truth, released, names)
+    both = _anonymity_sets(original, released, names)
     size = int(max(groups.max(initial=0) for groups in both)) + 1
     before, after = (np.bincount(groups, minlength=size) for groups in both)
     differ = int(np.abs(before - after).sum())
     if differ:
         raise InvalidTable(
             f"The original must be the table that was released, and {differ // 2:,} of its "
-            f"{truth.rows:,} records differ in {', '.join(names)}, which {as_it_is(names)}."
+            f"{original.rows:,} records differ in {', '.join(names)}, which {as_it_is(names)}."
         )
 
 
@@ -149,16 +149,16 @@ def read_pair(
     schema: Schema,
     mechanism: Mechanism,
     *,
-    truth: OpenedTable,
+    original: OpenedTable,
     released: OpenedTable,
     known: Sequence[str] = (),
 ) -> tuple[Records, Records]:
     """Truth and release in the same codes; their records are in no common order."""
-    sets = np.zeros(truth.rows, np.int64), np.zeros(released.rows, np.int64)
+    sets = np.zeros(original.rows, np.int64), np.zeros(released.rows, np.int64)
     if known:
-        sets = _anonymity_sets(truth, released, known)
+        sets = _anonymity_sets(original, released, known)
     return (
-        _records(schema, mechanism, truth, sets[0], released=False),
+        _records(schema, mechanism, original, sets[0], released=False),
         _records(schema, mechanism, released, sets[1], released=True),
     )
 
@@ -262,12 +262,12 @@ def _strata(step: Step, data: pa.Table) -> IntArray:
 
 
 def _anonymity_sets(
-    truth: OpenedTable, released: OpenedTable, names: Sequence[str]
+    original: OpenedTable, released: OpenedTable, names: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
     """Group numbers by the known columns, the same for the same values in both tables."""
     codes, sizes = [], []
     for name in names:
-        both = [_plain(table.to_arrow([name]).column(0)) for table in (truth, released)]
+        both = [_plain(table.to_arrow([name]).column(0)) for table in (original, released)]
         if both[0].type != both[1].type:
             both = [column.cast(pa.string()) for column in both]
         column, size, _ = code_column(
@@ -276,7 +276,7 @@ def _anonymity_sets(
         codes.append(column)
         sizes.append(size)
     of_record = EquivalenceClasses.of(codes, sizes).of_record.astype(np.int64)
-    return of_record[: truth.rows], of_record[truth.rows :]
+    return of_record[: original.rows], of_record[original.rows :]
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -295,10 +295,12 @@ def set_chances(attribute_set: AttributeSet) -> tuple[float, float]:
     return other, kept + other
 
 
-def expected_reports(mechanism: AttributeSampler, truth: Records, released: Records) -> FloatArray:
+def expected_reports(
+    mechanism: AttributeSampler, original: Records, released: Records
+) -> FloatArray:
     """Ln of the expected number of records in the anonymity set that report like each record."""
-    sets = int(max(side.anonymity_set.max(initial=0) for side in (truth, released))) + 1
-    people = np.bincount(truth.anonymity_set, minlength=sets)
+    sets = int(max(side.anonymity_set.max(initial=0) for side in (original, released))) + 1
+    people = np.bincount(original.anonymity_set, minlength=sets)
     logs = np.zeros(len(released))
     for number, attribute_set in enumerate(mechanism.sets):
         rows = np.flatnonzero(released.codes[-1] == number)
@@ -306,10 +308,12 @@ def expected_reports(mechanism: AttributeSampler, truth: Records, released: Reco
             continue
         reports = released.at(rows)
         places = [mechanism.columns.index(name) for name in attribute_set.columns]
-        both = [np.concatenate([truth.codes[at], reports.codes[at]]) for at in places]
-        groups = joint_groups([np.concatenate([truth.anonymity_set, reports.anonymity_set]), *both])
-        counts = np.bincount(groups[: len(truth)], minlength=int(groups.max()) + 1)
-        agreeing = counts[groups[len(truth) :]]
+        both = [np.concatenate([original.codes[at], reports.codes[at]]) for at in places]
+        groups = joint_groups(
+            [np.concatenate([original.anonymity_set, reports.anonymity_set]), *both]
+        )
+        counts = np.bincount(groups[: len(original)], minlength=int(groups.max()) + 1)
+        agreeing = counts[groups[len(original) :]]
         other, same = set_chances(attribute_set)
         everybody = people[reports.anonymity_set]
         logs[rows] = np.log(attribute_set.share * (other * everybody + (same - other) * agreeing))
@@ -317,10 +321,10 @@ def expected_reports(mechanism: AttributeSampler, truth: Records, released: Reco
 
 
 def rerun_reports(
-    mechanism: AttributeSampler, truth: Records, *, keystream: Keystream, stream: Address
+    mechanism: AttributeSampler, original: Records, *, keystream: Keystream, stream: Address
 ) -> Records:
     """Fresh reports of the same people, record by record."""
-    people = len(truth)
+    people = len(original)
     ends = list(itertools.accumulate(one.weight for one in mechanism.sets))[:-1]
     words = keystream.words(Stream(stream, "asked"), 0, people)
     drawn_sets = np.searchsorted(np.array(ends, np.uint64), words, side="right").astype(np.int64)
@@ -329,7 +333,7 @@ def rerun_reports(
     reported = {
         name: np.full(people, len(values), dtype=np.int64) for name, values in labels.items()
     }
-    known = dict(zip(mechanism.columns, truth.codes[:-1], strict=True))
+    known = dict(zip(mechanism.columns, original.codes[:-1], strict=True))
     for number, one in enumerate(mechanism.sets):
         rows = np.flatnonzero(drawn_sets == number)
         cells = _cells(mechanism, one)
@@ -337,7 +341,7 @@ def rerun_reports(
         drawn = sample(one.matrix, codes, words[rows])
         for name, part in zip(one.columns, cells.parts, strict=True):
             reported[name][rows] = part[drawn]
-    return truth.with_codes([*reported.values(), drawn_sets])
+    return original.with_codes([*reported.values(), drawn_sets])
 
 
 def _cells(mechanism: AttributeSampler, one: AttributeSet) -> JointCells:
@@ -346,7 +350,7 @@ def _cells(mechanism: AttributeSampler, one: AttributeSet) -> JointCells:
 
 
 def cells_by_set(
-    mechanism: AttributeSampler, released: Records, truth: Records | None
+    mechanism: AttributeSampler, released: Records, original: Records | None
 ) -> Iterator[tuple[AttributeSet, IntArray, IntArray, IntArray | None]]:
     """For each reported set: its records, the cells that they report, the cells of all people."""
     for number, one in enumerate(mechanism.sets):
@@ -355,25 +359,25 @@ def cells_by_set(
             cells = _cells(mechanism, one)
             places = [mechanism.columns.index(name) for name in one.columns]
             reported = cells.codes([released.codes[at][rows] for at in places])
-            known = None if truth is None else cells.codes([truth.codes[at] for at in places])
+            known = None if original is None else cells.codes([original.codes[at] for at in places])
             yield one, rows, reported, known
 
 
 def rerun(
-    mechanism: Mechanism, truth: Records, *, keystream: Keystream, stream: Address
+    mechanism: Mechanism, original: Records, *, keystream: Keystream, stream: Address
 ) -> Records:
     """Fresh released codes for the same people, record by record."""
     if isinstance(mechanism, AttributeSampler):
-        return rerun_reports(mechanism, truth, keystream=keystream, stream=stream)
+        return rerun_reports(mechanism, original, keystream=keystream, stream=stream)
     drawn: list[IntArray] = []
-    for place, (step, codes) in enumerate(zip(mechanism, truth.codes, strict=True)):
+    for place, (step, codes) in enumerate(zip(mechanism, original.codes, strict=True)):
         name = Stream(stream, place)
         true_codes = codes.astype(np.uint32)
-        strata = truth.strata[place]
+        strata = original.strata[place]
         if strata is None:
             made = randomise(step.matrices[0], true_codes, keystream=keystream, stream=name)
         else:
             words = keystream.words(name, 0, len(true_codes))
             made = sample_by_stratum(step.matrices, strata, true_codes, words)
         drawn.append(made.astype(np.int64))
-    return truth.with_codes(drawn)
+    return original.with_codes(drawn)

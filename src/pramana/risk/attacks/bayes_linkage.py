@@ -71,13 +71,13 @@ class OptimalLinkage:
         return self.bound is None or self.largest <= self.bound * (1 + room)
 
     def sentence(self) -> str:
-        """The finding in plain words."""
+        """The finding in words."""
         bound = "" if self.bound is None else f"; guaranteed: at most {percent_up(self.bound)}"
         return (
             "Someone who knows the original data and the matrices names the right record for "
-            f"{percent_up(self.mean)} of people at best, and is never surer than "
-            f"{percent_up(self.largest)} of any single link{bound}"
-            f"{'.' if self.exact else ' (by scaling, an approximation).'}"
+            f"{percent_up(self.mean)} of people at best, with a probability of at most "
+            f"{percent_up(self.largest)} for any single "
+            f"link{bound}{'.' if self.exact else ' (by scaling, an approximation).'}"
         )
 
 
@@ -91,7 +91,9 @@ def exact_posterior(likelihood: ArrayLike) -> FloatArray:
     table = np.asarray(likelihood, dtype=np.float64)
     size = len(table)
     if table.shape != (size, size) or not size:
-        raise InvalidTable("The true and the released table must have the same number of records.")
+        raise InvalidTable(
+            "The original and the released table must have the same number of records."
+        )
     if size > EXACT_RECORDS:
         raise TooLarge(f"Permanents are summed for up to {EXACT_RECORDS} records, got {size}.")
     forward = _permanents(table)
@@ -107,7 +109,7 @@ def exact_posterior(likelihood: ArrayLike) -> FloatArray:
             posterior[i, j] = table[i, j] * (forward[i][free] * backward[i + 1][rest]).sum()
     total = posterior.sum(axis=1)
     if not (total > 0).all():
-        raise InvalidTable("The released table cannot have come from this true table.")
+        raise InvalidTable("This original table cannot have produced the released table.")
     return np.asarray(posterior / total[:, None])
 
 
@@ -168,20 +170,20 @@ def _scaling(
 
 
 def optimal_linkage(
-    mechanism: Mechanism, truth: Records, released: Records, *, bound: float | None = None
+    mechanism: Mechanism, original: Records, released: Records, *, bound: float | None = None
 ) -> OptimalLinkage:
     """The strongest adversary against one release."""
-    if len(truth) != len(released):
+    if len(original) != len(released):
         raise InvalidTable(
-            f"The attacker's table has {counted(len(truth), 'record')} and the release "
+            f"The attacker's table has {counted(len(original), 'record')} and the release "
             f"{len(released):,}."
         )
     scores, sizes = likelihood_scores(mechanism), code_sizes(mechanism)
-    people = np.bincount(truth.anonymity_set)
+    people = np.bincount(original.anonymity_set)
     exact = bool(people.max() <= EXACT_RECORDS)
     largest, total = 0.0, 0.0
     for number in np.flatnonzero(people):
-        known = truth.at(np.flatnonzero(truth.anonymity_set == number))
+        known = original.at(np.flatnonzero(original.anonymity_set == number))
         shown = released.at(np.flatnonzero(released.anonymity_set == number))
         if exact:
             likelihood = np.exp(np.maximum(scores.block(known, shown), -700))
@@ -190,7 +192,7 @@ def optimal_linkage(
             wanted, seen = Cells.of(known, sizes), Cells.of(shown, sizes)
             best = _best_of_cells(scores, wanted, seen)[wanted.of_record]
         largest, total = max(largest, float(best.max())), total + float(best.sum())
-    return OptimalLinkage(largest, total / len(truth), len(truth), exact, bound)
+    return OptimalLinkage(largest, total / len(original), len(original), exact, bound)
 
 
 def _best_of_cells(scores: Scorer, wanted: Cells, seen: Cells) -> FloatArray:
@@ -198,7 +200,7 @@ def _best_of_cells(scores: Scorer, wanted: Cells, seen: Cells) -> FloatArray:
     pairs = len(wanted.numbers) * len(seen.numbers)
     if pairs > MOST_IN_BLOCKS:
         raise TooLarge(
-            f"{len(wanted.numbers):,} true and {len(seen.numbers):,} released combinations are "
+            f"{len(wanted.numbers):,} original and {len(seen.numbers):,} released combinations are "
             f"{pairs:,} pairs, and at most {MOST_IN_BLOCKS:,} are compared. Give the attacker a "
             "coarser table, or measure linkage with 'pramana audit'."
         )

@@ -105,7 +105,7 @@ def _small_codes(left: NDArray[np.int32], right: NDArray[np.int32]) -> tuple[Cod
 
 
 def closest_risk(
-    schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
+    schema: Schema, mechanism: Mechanism, original: Records, *, keystream: Keystream
 ) -> Measured:
     """How often a released record is closer to its own half of the people than to the other."""
     if isinstance(mechanism, AttributeSampler):
@@ -113,15 +113,15 @@ def closest_risk(
             "With attribute sampling a record has a few columns. The distance to the closest "
             "record compares whole records, and was not measured."
         )
-    half = len(truth) // 2
+    half = len(original) // 2
     if half < FEWEST_TRIALS:
         raise InvalidNumber(
             f"The distance to the closest record compares halves of at least {FEWEST_TRIALS} "
-            f"records, and there are {len(truth)} records."
+            f"records, and there are {len(original)} records."
         )
-    order = keystream.permutation(len(truth), "halves")
+    order = keystream.permutation(len(original), "halves")
     many = min(half, MOST_RECORDS)
-    members, others = truth.at(order[:many]), truth.at(order[half : half + many])
+    members, others = original.at(order[:many]), original.at(order[half : half + many])
     released = rerun(mechanism, members, keystream=keystream, stream="closest")
     points = [_points(schema, mechanism, part) for part in (released, members, others)]
     inside = distance_to_closest(points[0], points[1])
@@ -136,7 +136,8 @@ def closest_risk(
         baseline=0.5,
         note="Distance: half of the people were released and the others held out; "
         f"{percent_up(float((inside == 0).mean()))} of released records equal a member's and "
-        f"{percent_down(float((outside == 0).mean()))} one of the others. Half is no trace.",
+        f"{percent_down(float((outside == 0).mean()))} one of the others. 50 % is the value "
+        "without any disclosure.",
     )
 
 

@@ -61,7 +61,7 @@ class SensitiveValues:
 
 def inference_risks(
     mechanism: Mechanism,
-    truth: Records,
+    original: Records,
     sensitive: Sequence[SensitiveValues],
     *,
     keystream: Keystream,
@@ -73,7 +73,7 @@ def inference_risks(
     the progress in words.
     """
     first = sensitive[0].column
-    records = len(truth)
+    records = len(original)
     held = int(records * HELD_OUT)
     if held < FEWEST_TRIALS:
         raise InvalidNumber(
@@ -83,7 +83,7 @@ def inference_risks(
         )
     order = keystream.permutation(records, Stream("held out", first))
     inside, outside = order[held:], order[:held]
-    members = truth.at(inside)
+    members = original.at(inside)
     released = rerun(mechanism, members, keystream=keystream, stream=Stream("inference", first))
     seen = Cells.of(released, code_sizes(mechanism))
     bonus = np.zeros(len(seen.numbers))
@@ -93,7 +93,7 @@ def inference_risks(
     known = [values.at(inside) for values in sensitive]
     right = []
     for rows in (inside[:targets], outside[:targets]):
-        guesses = _guesses(mechanism, truth.at(rows), seen, known, bonus, advance)
+        guesses = _guesses(mechanism, original.at(rows), seen, known, bonus, advance)
         pairs = zip(guesses, sensitive, strict=True)
         right.append([int((guess == values.codes[rows]).sum()) for guess, values in pairs])
     return [
@@ -103,8 +103,8 @@ def inference_risks(
             trials=targets,
             baseline=float(np.bincount(values.codes).max() / len(values.codes)),
             control=control / targets,
-            note="Inference: the attacker knows the true keys of a person and the matrices. No "
-            "guarantee about linking bounds this: statistics hold for everybody.",
+            note="Inference: the attacker knows the original keys of a person and the matrices. "
+            "Guarantees about linking do not bound inference from statistics.",
         )
         for values, hits, control in zip(known, *right, strict=True)
     ]

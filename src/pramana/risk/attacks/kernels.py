@@ -18,7 +18,7 @@ def best_links(first, second, people, released, bonus, numbers, tie, best, tied,
     """For each person the best score, the records that share it, and the weight of all records.
 
     A score is a sum of two look-ups, one for each half of the steps, and of the bonus of the
-    record. Each record stands for ``numbers`` equal ones. Weights are products of exponentials,
+    record. Each record represents ``numbers`` equal ones. Weights are products of exponentials,
     each below the top of its half; term by term where these would vanish.
     """
     top = bonus.max()

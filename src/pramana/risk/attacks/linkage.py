@@ -74,10 +74,10 @@ CONFIDENT = 0.01
 # -- nearest records -------------------------------------------------------------------------------
 
 
-def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scorer:
-    """Minus squared distances, each column in units of its own spread among the true records."""
+def nearest_scores(mechanism: Mechanism, schema: Schema, original: Records) -> Scorer:
+    """Minus squared distances, each column in units of its original standard deviation."""
     if isinstance(mechanism, AttributeSampler):
-        return _nearest_sets(mechanism, schema, truth)
+        return _nearest_sets(mechanism, schema, original)
     if large_matrix(mechanism) is not None:  # without a table of all its cells
         (step,) = mechanism
         places = _places(step, schema)
@@ -85,11 +85,11 @@ def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scor
         for name, codes in zip(step.columns, places, strict=True):
             column = schema.column(name)
             every = np.arange(len(column.labels))
-            shares = _shares(codes[truth.codes[0]], len(every))
+            shares = _shares(codes[original.codes[0]], len(every))
             tables.append(-_squared_distances(column, every, shares))
         return ColumnScores(tuple(tables), tuple(places))
     scores = []
-    for step, codes in zip(mechanism, truth.codes, strict=True):
+    for step, codes in zip(mechanism, original.codes, strict=True):
         shares = _shares(codes, len(step.labels))
         columns = zip(step.columns, _places(step, schema), strict=True)
         squared = sum(
@@ -99,10 +99,10 @@ def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scor
     return Scores(tuple(scores))
 
 
-def _nearest_sets(mechanism: AttributeSampler, schema: Schema, truth: Records) -> Scores:
+def _nearest_sets(mechanism: AttributeSampler, schema: Schema, original: Records) -> Scores:
     """The same for attribute sets: a column not asked is as far as others are on average."""
     tables = []
-    for name, codes in zip(mechanism.columns, truth.codes[:-1], strict=True):
+    for name, codes in zip(mechanism.columns, original.codes[:-1], strict=True):
         labels = mechanism.labels_of(name)
         shares = _shares(codes, len(labels))
         known = {label: at for at, label in enumerate(schema.column(name).labels)}
@@ -162,7 +162,7 @@ class LinkOutcome:
 
 def link(
     scores: Scorer,
-    truth: Records,
+    original: Records,
     released: Records,
     *,
     sizes: Sequence[int],
@@ -173,12 +173,12 @@ def link(
 
     ``offsets`` are added to the scores of each released record: minus ln of the expected number.
     """
-    wanted, seen = Cells.of(truth.at(targets), sizes), Cells.of(released, sizes)
+    wanted, seen = Cells.of(original.at(targets), sizes), Cells.of(released, sizes)
     bonus = np.zeros(len(seen.numbers))
     if offsets is not None:
         bonus[seen.of_record] = offsets
     best, tied, mass = _best(scores, wanted, seen, bonus, sizes)
-    scored = scores.between(truth.at(targets), released.at(targets))
+    scored = scores.between(original.at(targets), released.at(targets))
     scored += bonus[seen.of_record[targets]]
     cell = wanted.of_record
     right = scored >= best[cell] - TIE
@@ -228,13 +228,13 @@ def _compiled_links(
     return results
 
 
-def expected_released(mechanism: Mechanism, truth: Records, released: Records) -> FloatArray:
+def expected_released(mechanism: Mechanism, original: Records, released: Records) -> FloatArray:
     """Ln of the expected number of records of the same anonymity set released like each record."""
     if isinstance(mechanism, AttributeSampler):
-        return expected_reports(mechanism, truth, released)
+        return expected_reports(mechanism, original, released)
     sizes = code_sizes(mechanism)
-    cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
-    sets = int(max(side.anonymity_set.max(initial=0) for side in (truth, released))) + 1
+    cells, seen = Cells.of(original, sizes), Cells.of(released, sizes)
+    sets = int(max(side.anonymity_set.max(initial=0) for side in (original, released))) + 1
     simple = all(len(step.matrices) == 1 for step in mechanism)
     if simple and sets * int(np.prod(sizes, dtype=np.float64)) <= DENSE_CELLS:
         # The whole table goes through the matrices, axis by axis.
@@ -248,8 +248,8 @@ def expected_released(mechanism: Mechanism, truth: Records, released: Records) -
     if logs is None:
         if len(cells.numbers) * len(seen.numbers) > MOST_PAIRS:
             raise TooLarge(
-                f"{len(cells.numbers):,} true and {len(seen.numbers):,} released combinations are "
-                "more than can be compared. Audit a sample of the records."
+                f"{len(cells.numbers):,} original and {len(seen.numbers):,} released combinations "
+                "are more than can be compared. Audit a sample of the records."
             )
         logs = np.zeros(len(seen.numbers))
         scores = likelihood_scores(mechanism)
@@ -281,7 +281,7 @@ class Links:
         cls,
         schema: Schema,
         mechanism: Mechanism,
-        truth: Records,
+        original: Records,
         *,
         keystream: Keystream,
         trials: int = TRIALS,
@@ -292,16 +292,16 @@ class Links:
         With ``most`` no more than this many people are linked, where the table has more.
         """
         sizes = code_sizes(mechanism)
-        targets = _targets(truth, sizes, keystream, most)
+        targets = _targets(original, sizes, keystream, most)
         attack = partial(link, sizes=sizes, targets=targets)
-        near, strongest = nearest_scores(mechanism, schema, truth), likelihood_scores(mechanism)
+        near, strongest = nearest_scores(mechanism, schema, original), likelihood_scores(mechanism)
         nearest, likely = [], []
-        for run in range(max(1, -(-trials // len(truth)))):
-            released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
-            offsets = -expected_released(mechanism, truth, released)  # refuses what is too large
-            nearest.append(attack(near, truth, released))
-            likely.append(attack(strongest, truth, released, offsets=offsets))
-        guess = float(np.mean(1 / np.bincount(truth.anonymity_set)[truth.anonymity_set]))
+        for run in range(max(1, -(-trials // len(original)))):
+            released = rerun(mechanism, original, keystream=keystream, stream=Stream("run", run))
+            offsets = -expected_released(mechanism, original, released)  # refuses what is too large
+            nearest.append(attack(near, original, released))
+            likely.append(attack(strongest, original, released, offsets=offsets))
+        guess = float(np.mean(1 / np.bincount(original.anonymity_set)[original.anonymity_set]))
         return cls(tuple(nearest), tuple(likely), guess)
 
     def risks(self, *, bound: float | None, keystream: Keystream) -> tuple[Measured, ...]:
@@ -318,21 +318,21 @@ class Links:
                 trials=len(chance),
                 baseline=self.guess,
                 bound=bound,
-                promised_by=None if bound is None else "pk-anonymity",
+                guaranteed_by=None if bound is None else "pk-anonymity",
                 note=f"{name.capitalize()}: the mechanism was run on the same people "
                 f"{'once' if runs == 1 else f'{runs} times'} more, with the pairing kept; the "
                 f"attacker knows {knows}.",
             )
 
         attacks = [
-            measured("nearest record", self.nearest, "the true keys of a person"),
-            measured("likeliest record", self.likely, "all true keys and the matrices"),
+            measured("nearest record", self.nearest, "the original keys of a person"),
+            measured("likeliest record", self.likely, "all original keys and the matrices"),
         ]
         confidence = np.concatenate([part.confidence for part in self.likely])
         chance = np.concatenate([part.chance for part in self.likely])
         surest = np.argsort(-confidence, kind="stable")[: int(len(confidence) * CONFIDENT)]
         if len(surest) >= FEWEST_TRIALS:
-            knows = f"the same, and names only the {percent(CONFIDENT, 6)} of links it is surest of"
+            knows = f"the same, and names only the {percent(CONFIDENT, 6)} most probable links"
             outcome = LinkOutcome(surest, chance[surest], confidence[surest])
             attacks.append(measured("surest links", [outcome], knows))
         return tuple(attacks)
@@ -348,7 +348,7 @@ class Links:
 def linkage_risks(
     schema: Schema,
     mechanism: Mechanism,
-    truth: Records,
+    original: Records,
     *,
     bound: float | None,
     keystream: Keystream,
@@ -356,18 +356,18 @@ def linkage_risks(
     most: int | None = None,
 ) -> tuple[Measured, ...]:
     """How often both linkers are right."""
-    links = Links.of(schema, mechanism, truth, keystream=keystream, trials=trials, most=most)
+    links = Links.of(schema, mechanism, original, keystream=keystream, trials=trials, most=most)
     return links.risks(bound=bound, keystream=keystream)
 
 
 def _targets(
-    truth: Records, sizes: Sequence[int], keystream: Keystream, few: int | None
+    original: Records, sizes: Sequence[int], keystream: Keystream, few: int | None
 ) -> IntArray:
     """Everybody, or as many people drawn at random as keep the comparisons within bounds."""
-    cells = max(len(Cells.of(truth, sizes).numbers), 1)
+    cells = max(len(Cells.of(original, sizes).numbers), 1)
     most = max(MOST_PAIRS // 4 // cells, 1_000)
     if few is not None:
         most = min(most, few, max(QUICK_PAIRS // cells, FEWEST_QUICK))
-    if most >= len(truth):
-        return np.arange(len(truth))
-    return np.sort(keystream.permutation(len(truth), "targets")[:most])
+    if most >= len(original):
+        return np.arange(len(original))
+    return np.sort(keystream.permutation(len(original), "targets")[:most])

@@ -39,7 +39,7 @@ TIE = 1e-9
 
 def grouped_linkage(
     certificate: Certificate,
-    truth: OpenedTable,
+    original: OpenedTable,
     *,
     bound: float | None,
     keystream: Keystream,
@@ -49,21 +49,21 @@ def grouped_linkage(
     """How often the nearest record is the person's own; of at most ``most`` people."""
     method = METHODS[certificate.method](**certificate.options)
     if not isinstance(method, Grouped):
-        raise NotCovered(f"Method {certificate.method} forms no groups that could be formed again.")
+        raise NotCovered(f"Method {certificate.method} forms no groups.")
     claims = [claim.asked or claim.attained for claim in certificate.claims]
     k = max((claim.k for claim in claims if isinstance(claim, KAnonymity)), default=1)
-    runs = max(1, -(-trials // truth.rows))
-    sets = _anonymity_sets(truth, certificate.known_columns)
+    runs = max(1, -(-trials // original.rows))
+    sets = _anonymity_sets(original, certificate.known_columns)
     targets = None
-    if most is not None and most < truth.rows:
-        targets = np.sort(keystream.permutation(truth.rows, "targets")[:most])
+    if most is not None and most < original.rows:
+        targets = np.sort(keystream.permutation(original.rows, "targets")[:most])
     chances = []
     for run in range(runs):
         seed = int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1))
         again = method.regrouped(
-            certificate.schema, truth, k=k, keystream=Keystream.from_seed(seed)
+            certificate.schema, original, k=k, keystream=Keystream.from_seed(seed)
         )
-        sides = _points(certificate.schema.randomised, truth, open_source(again.table))
+        sides = _points(certificate.schema.randomised, original, open_source(again.table))
         before, after = (np.c_[points, sets * APART] for points in sides)
         chances.append(link_chances(before, after, targets=targets))
     times = "once" if runs == 1 else f"{runs} times"
@@ -72,14 +72,14 @@ def grouped_linkage(
         sets,
         keystream.uniforms("ties of grouped", 0, sum(map(len, chances))),
         bound=bound,
-        promised_by=None if bound is None else "k-anonymity",
+        guaranteed_by=None if bound is None else "k-anonymity",
         note=f"Nearest record: groups were formed and keys replaced {times} more on the same "
-        "people, with the pairing kept; the attacker knows the true keys of a person.",
+        "people, with the pairing kept; the attacker knows the original keys of a person.",
     )
 
 
 def withheld_linkage(
-    certificate: Certificate, truth: OpenedTable, released: OpenedTable, *, keystream: Keystream
+    certificate: Certificate, original: OpenedTable, released: OpenedTable, *, keystream: Keystream
 ) -> Measured:
     """How often the nearest record is the person's own, without matrices.
 
@@ -88,26 +88,26 @@ def withheld_linkage(
     """
     binned = {column.name for column in certificate.schema.binned}
     names = [c.name for c in certificate.schema.released_as_is if c.name not in binned]
-    places, recognised = _recognised(truth, released, names)
+    places, recognised = _recognised(original, released, names)
     if len(recognised) < FEWEST_TRIALS:
         raise NotCovered(
             "The nearest record was not tried: too few released records can be recognised by the "
             "columns that are released unchanged."
         )
-    sets = np.zeros(truth.rows + released.rows, np.int64)
+    sets = np.zeros(original.rows + released.rows, np.int64)
     known = list(certificate.known_columns)
     if known:
-        sets = _anonymity_sets(_together(truth, released, known), known)
-    before, after = _points(certificate.schema.randomised, truth, released)
-    before = np.c_[before, sets[: truth.rows] * APART]
-    after = np.c_[after, sets[truth.rows :] * APART]
+        sets = _anonymity_sets(_together(original, released, known), known)
+    before, after = _points(certificate.schema.randomised, original, released)
+    before = np.c_[before, sets[: original.rows] * APART]
+    after = np.c_[after, sets[original.rows :] * APART]
     chance = link_chances(before, after[places])[recognised]
     return _measured(
         chance,
-        sets[: truth.rows],
+        sets[: original.rows],
         keystream.uniforms("ties of withheld", 0, len(chance)),
         note=f"Nearest record: of the {len(recognised):,} people whose record the owner recognises "
-        "by the unchanged columns; the attacker knows the true keys of a person.",
+        "by the unchanged columns; the attacker knows the original keys of a person.",
     )
 
 
@@ -118,7 +118,7 @@ def _measured(
     *,
     note: str,
     bound: float | None = None,
-    promised_by: str | None = None,
+    guaranteed_by: str | None = None,
 ) -> Measured:
     """A link is right or wrong: ties are drawn, so that the interval is a binomial one."""
     return Measured.of(
@@ -127,19 +127,19 @@ def _measured(
         trials=len(chance),
         baseline=len(np.unique(sets)) / len(sets),
         bound=bound,
-        promised_by=promised_by,
+        guaranteed_by=guaranteed_by,
         note=note,
     )
 
 
 def _recognised(
-    truth: OpenedTable, released: OpenedTable, names: Sequence[str]
+    original: OpenedTable, released: OpenedTable, names: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
     """A place in the release for each person, and the people for whom it is surely their own."""
-    rows = truth.rows
+    rows = original.rows
     if not names:
         return np.arange(rows), np.zeros(0, dtype=np.int64)
-    groups = _anonymity_sets(_together(truth, released, names), names)
+    groups = _anonymity_sets(_together(original, released, names), names)
     before, after = groups[:rows], groups[rows:]
     size = int(groups.max()) + 1
     unique = (np.bincount(before, minlength=size) == 1) & (np.bincount(after, minlength=size) == 1)
@@ -152,10 +152,10 @@ def _recognised(
     return places, people
 
 
-def _together(truth: OpenedTable, released: OpenedTable, names: Sequence[str]) -> OpenedTable:
+def _together(original: OpenedTable, released: OpenedTable, names: Sequence[str]) -> OpenedTable:
     """Both tables, one below the other, in the types of the release."""
     sides = []
-    for table in (truth, released):
+    for table in (original, released):
         columns = table.to_arrow(list(names))
         for at, field in enumerate(columns.schema):
             if pa.types.is_dictionary(field.type):
@@ -173,12 +173,12 @@ def _anonymity_sets(table: OpenedTable, known: Sequence[str]) -> IntArray:
 
 
 def _points(
-    columns: Sequence[Column], truth: OpenedTable, released: OpenedTable
+    columns: Sequence[Column], original: OpenedTable, released: OpenedTable
 ) -> tuple[FloatArray, FloatArray]:
     """Both tables as points: numbers in units of their spread, unordered values apart by one."""
     sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     for column in columns:
-        both = [_values(column, truth, encode), _values(column, released, encode_released)]
+        both = [_values(column, original, encode), _values(column, released, encode_released)]
         if column.domain is not None and not column.ordered:
             corners = np.eye(len(column.labels)) / np.sqrt(2)
             for side, codes in zip(sides, both, strict=True):
@@ -202,7 +202,7 @@ def _values(column: Column, table: OpenedTable, encoder: object) -> FloatArray:
 
 
 def link_chances(
-    truth: FloatArray, released: FloatArray, *, targets: IntArray | None = None
+    original: FloatArray, released: FloatArray, *, targets: IntArray | None = None
 ) -> FloatArray:
     """For every person the chance that the nearest released record is the person's own.
 
@@ -214,13 +214,13 @@ def link_chances(
     """
     from scipy.spatial import cKDTree
 
-    if truth.shape != released.shape:
+    if original.shape != released.shape:
         raise InvalidTable(
-            f"Truth and release must hold the same people and keys: {truth.shape[0]} x "
-            f"{truth.shape[1]} and {released.shape[0]} x {released.shape[1]}."
+            f"Truth and release must hold the same people and keys: {original.shape[0]} x "
+            f"{original.shape[1]} and {released.shape[0]} x {released.shape[1]}."
         )
     rows = slice(None) if targets is None else targets
-    values, places = distinct_rows(np.concatenate([released, truth]))
+    values, places = distinct_rows(np.concatenate([released, original]))
     given, known = places[: len(released)], places[len(released) :][rows]
     records = np.bincount(given, minlength=len(values))
     chances = np.zeros(len(known))
@@ -230,10 +230,10 @@ def link_chances(
     if not len(apart):
         return chances
     present = np.flatnonzero(records)
-    people, of_person = distinct_rows(truth[rows][apart])
+    people, of_person = distinct_rows(original[rows][apart])
     tree = cKDTree(values[present])
     reach = tree.query(people)[0] * (1 + TIE) + 1e-300
-    distance = np.linalg.norm(truth[rows][apart] - released[rows][apart], axis=1)
+    distance = np.linalg.norm(original[rows][apart] - released[rows][apart], axis=1)
     nearest = distance <= reach[of_person]
     wanted = np.unique(of_person[nearest])
     ties = np.zeros(len(people))

@@ -121,13 +121,13 @@ def recovery_attack(
     return tuple(attacks)
 
 
-def _error(truth: FloatArray, other: FloatArray, units: FloatArray) -> float:
-    return float(np.sqrt((((truth - other) / units) ** 2).mean()))
+def _error(original: FloatArray, other: FloatArray, units: FloatArray) -> float:
+    return float(np.sqrt((((original - other) / units) ** 2).mean()))
 
 
 @dataclass(frozen=True)
 class ReleaseRecovery:
-    """Recovery attacks on random replacement, and on plain noise of the same size.
+    """Recovery attacks on random replacement, and on additive noise of the same size.
 
     Attributes:
         columns: the columns read as numbers.
@@ -146,12 +146,13 @@ class ReleaseRecovery:
     guess: float
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         best = min(self.replacement, key=lambda attack: attack.left)
         easy = min(self.noise, key=lambda attack: attack.left)
         return [
             f"Of the noise that replacement adds, {percent_down(best.left)} is left after the best "
-            f"attack ({best.method}); of plain noise of the same size {percent_down(easy.left)}.",
+            f"attack ({best.method}); of independent additive noise of the same size "
+            f"{percent_down(easy.left)}.",
             f"The most likely value is right for {percent_up(self.exact)} of values; "
             f"{percent_up(self.released_exact)} are released unchanged, and naming the most "
             f"frequent value gets {percent_down(self.guess)}.",
@@ -166,15 +167,18 @@ class ReleaseRecovery:
 
 
 def recovery_of_release(
-    schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
+    schema: Schema, mechanism: Mechanism, original: Records, *, keystream: Keystream
 ) -> ReleaseRecovery:
     """Attack the mechanism on these people, run once more with the pairing kept."""
-    if len(truth) < FEWEST_TRIALS:
-        raise InvalidNumber(f"Recovery needs at least {FEWEST_TRIALS} records, got {len(truth)}.")
-    groups = list(_groups(schema, mechanism, truth, keystream))
+    if len(original) < FEWEST_TRIALS:
+        raise InvalidNumber(
+            f"Recovery needs at least {FEWEST_TRIALS} records, got {len(original)}."
+        )
+    groups = list(_groups(schema, mechanism, original, keystream))
     if not groups:
         raise InvalidNumber(
-            f"Recovery needs a set with at least {FEWEST_TRIALS} reports, and no set has so many."
+            f"Recovery needs an attribute set with at least {FEWEST_TRIALS} records, and there is "
+            "none."
         )
     parts = [_attacked(views, keystream, number) for number, views in enumerate(groups)]
     weights = [float(views[0].before.shape[0]) for views in groups]
@@ -191,17 +195,17 @@ def recovery_of_release(
 
 
 def _groups(
-    schema: Schema, mechanism: Mechanism, truth: Records, keystream: Keystream
+    schema: Schema, mechanism: Mechanism, original: Records, keystream: Keystream
 ) -> Iterator[list[_View]]:
     """Records with the same columns, as numbers: all of them, or those of each attribute set."""
-    released = rerun(mechanism, truth, keystream=keystream, stream="recovery")
+    released = rerun(mechanism, original, keystream=keystream, stream="recovery")
     if not isinstance(mechanism, AttributeSampler):
         yield [
-            _view(schema, step, truth.codes[place], released.codes[place])
+            _view(schema, step, original.codes[place], released.codes[place])
             for place, step in enumerate(mechanism)
         ]
         return
-    for attribute_set, rows, reported, known in cells_by_set(mechanism, released, truth):
+    for attribute_set, rows, reported, known in cells_by_set(mechanism, released, original):
         if known is not None and len(rows) >= FEWEST_TRIALS:
             yield [
                 _view(
@@ -259,20 +263,20 @@ class _View:
     guess: float
 
 
-def _view(schema: Schema, step: Step, truth: IntArray, released: IntArray) -> _View:
+def _view(schema: Schema, step: Step, original: IntArray, released: IntArray) -> _View:
     matrix = step.matrices[0]
-    shares = np.bincount(truth, minlength=matrix.size) / len(truth)
+    shares = np.bincount(original, minlength=matrix.size) / len(original)
     joint = shares[:, None] * matrix.values
     posterior = joint / np.maximum(joint.sum(axis=0), 1e-300)
     values = np.stack([_numbers(schema, step, place) for place in range(len(step.columns))], axis=1)
     gaps = [(joint * (v[:, None] - v[None, :]) ** 2).sum() for v in values.T]
     return _View(
-        before=values[truth],
+        before=values[original],
         after=values[released],
         means=(posterior.T @ values)[released],
         variance=np.maximum(gaps, 1e-12),
-        right=float((posterior.argmax(axis=0)[released] == truth).mean()),
-        kept=float((truth == released).mean()),
+        right=float((posterior.argmax(axis=0)[released] == original).mean()),
+        kept=float((original == released).mean()),
         guess=float(shares.max()),
     )
 

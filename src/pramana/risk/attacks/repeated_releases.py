@@ -64,12 +64,12 @@ class Composition:
     alone_by: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         each = ", ".join(f"k = {text_down(k)} and epsilon = {text_up(e)}" for k, e in self.alone)
         lines = [
             f"Each release alone has {each}.",
             *self.promised.sentences(),
-            "Against anyone who can tell which records belong together, "
+            "Against an attacker who knows which records belong together, "
             f"{self.releases} releases have k = {text_down(self.k.k)} and epsilon = "
             f"{text_up(self.epsilon.epsilon)}.",
             self.k.sentence(),
@@ -77,12 +77,12 @@ class Composition:
         if self.alone_by:
             lines.append(
                 f"The releases may differ in {', '.join(self.alone_by)}; together these columns "
-                "may leave a person alone, so that an anonymity set of 1 is taken."
+                "may identify a person, so that an anonymity set of 1 is assumed."
             )
         return lines
 
     def to_json(self) -> Form:
-        """A plain form; null represents no bound."""
+        """The JSON form; null represents no bound."""
         return {
             "attack": "composition",
             "releases": self.releases,
@@ -163,9 +163,9 @@ def _mechanism(certificate: Certificate) -> Mechanism:
     if panel is not None:
         raise NotCovered(
             f"Composition has no rule for wave {panel.wave} of {panel.waves} of a panel, since "
-            "waves share draws: its certificate states, for all waves together, an epsilon of "
-            f"{text_up(panel.epsilon, 3)} for who gave the same answers in all of them on one "
-            f"device, and of {text_up(panel.changing_epsilon, 3)} for anybody."
+            "waves share random numbers: its certificate states, for all waves together, an "
+            f"epsilon of {text_up(panel.epsilon, 3)} for a person who gave the same answers in all "
+            f"of them on one device, and of {text_up(panel.changing_epsilon, 3)} for anybody."
         )
     if certificate.mechanism is None or not composable(certificate):
         raise NotCovered(
@@ -260,10 +260,10 @@ class RepeatedAttack:
         return any(later.guess > first * (1 + 1e-12) for later in self.rounds[1:])
 
     def sentence(self) -> str:
-        """The finding in plain words."""
+        """The finding in words."""
         first, last = self.rounds[0], self.rounds[-1]
         return (
-            f"'{self.column}': the best guess of a true value is right with "
+            f"'{self.column}': the best guess of an original value is right with "
             f"{percent_up(first.guess)} from the release, with {percent_up(last.guess)} after "
             f"{last.times} perturbations, and with {percent_down(self.prior)} without the release."
         )

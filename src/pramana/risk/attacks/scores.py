@@ -37,10 +37,10 @@ def log_of(values: FloatArray) -> FloatArray:
 class Scorer(Protocol):
     """How well released records fit true ones; higher is better."""
 
-    def between(self, truth: Records, released: Records) -> FloatArray:
+    def between(self, original: Records, released: Records) -> FloatArray:
         """The score of each pair of records at the same position."""
 
-    def block(self, truth: Records, released: Records) -> FloatArray:
+    def block(self, original: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
 
 
@@ -70,20 +70,20 @@ class Scores:
 
     tables: tuple[tuple[FloatArray, ...], ...]
 
-    def between(self, truth: Records, released: Records) -> FloatArray:
+    def between(self, original: Records, released: Records) -> FloatArray:
         """The score of each pair of records at the same position."""
-        total = np.zeros(len(truth))
+        total = np.zeros(len(original))
         for step, tables in enumerate(self.tables):
-            strata = truth.strata[step]
-            codes = truth.codes[step], released.codes[step]
+            strata = original.strata[step]
+            codes = original.codes[step], released.codes[step]
             total += tables[0][codes] if strata is None else np.stack(tables)[strata, *codes]
         return total
 
-    def block(self, truth: Records, released: Records) -> FloatArray:
+    def block(self, original: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
-        total = np.zeros((len(truth), len(released)))
+        total = np.zeros((len(original), len(released)))
         for step, tables in enumerate(self.tables):
-            strata, codes = truth.strata[step], truth.codes[step]
+            strata, codes = original.strata[step], original.codes[step]
             rows = tables[0][codes] if strata is None else np.stack(tables)[strata, codes]
             total += np.take(rows, released.codes[step], axis=1)
         return total
@@ -99,13 +99,13 @@ class SparseScores:
     def _rows(self) -> Any:
         return self.matrix.sparse.tocsr()
 
-    def between(self, truth: Records, released: Records) -> FloatArray:
+    def between(self, original: Records, released: Records) -> FloatArray:
         """The score of each pair of records at the same position."""
-        return log_of(np.asarray(self._rows[truth.codes[0], released.codes[0]]).ravel())
+        return log_of(np.asarray(self._rows[original.codes[0], released.codes[0]]).ravel())
 
-    def block(self, truth: Records, released: Records) -> FloatArray:
+    def block(self, original: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
-        return log_of(self._rows[truth.codes[0]][:, released.codes[0]].toarray())
+        return log_of(self._rows[original.codes[0]][:, released.codes[0]].toarray())
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,17 +118,17 @@ class ColumnScores:
     tables: tuple[FloatArray, ...]
     places: tuple[IntArray, ...]
 
-    def between(self, truth: Records, released: Records) -> FloatArray:
+    def between(self, original: Records, released: Records) -> FloatArray:
         """The score of each pair of records at the same position."""
         pairs = zip(self.tables, self.places, strict=True)
-        scores = [table[at[truth.codes[0]], at[released.codes[0]]] for table, at in pairs]
+        scores = [table[at[original.codes[0]], at[released.codes[0]]] for table, at in pairs]
         return np.asarray(np.sum(scores, axis=0), dtype=np.float64)
 
-    def block(self, truth: Records, released: Records) -> FloatArray:
+    def block(self, original: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
-        total = np.zeros((len(truth), len(released)))
+        total = np.zeros((len(original), len(released)))
         for table, at in zip(self.tables, self.places, strict=True):
-            total += np.take(table[at[truth.codes[0]]], at[released.codes[0]], axis=1)
+            total += np.take(table[at[original.codes[0]]], at[released.codes[0]], axis=1)
         return total
 
 
@@ -156,22 +156,24 @@ class SetScores:
         sets = self.mechanism.sets
         return np.array([np.log(asked.share) + np.log(set_chances(asked)) for asked in sets])
 
-    def between(self, truth: Records, released: Records) -> FloatArray:
+    def between(self, original: Records, released: Records) -> FloatArray:
         """The score of each pair of records at the same position."""
         sets = released.codes[-1]
-        agree = np.ones(len(truth), dtype=bool)
+        agree = np.ones(len(original), dtype=bool)
         for column, asks in enumerate(self._asks.T):
-            agree &= (truth.codes[column] == released.codes[column]) | ~asks[sets]
+            agree &= (original.codes[column] == released.codes[column]) | ~asks[sets]
         return np.asarray(self._logs[sets, agree.astype(np.int64)], dtype=np.float64)
 
-    def block(self, truth: Records, released: Records) -> FloatArray:
+    def block(self, original: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
         sets = released.codes[-1]
-        agree = np.ones((len(truth), len(released)), dtype=bool)
+        agree = np.ones((len(original), len(released)), dtype=bool)
         for column, asks in enumerate(self._asks.T):
             places = np.flatnonzero(asks[sets])
             if len(places):
-                agree[:, places] &= truth.codes[column][:, None] == released.codes[column][places]
+                agree[:, places] &= (
+                    original.codes[column][:, None] == released.codes[column][places]
+                )
         return np.asarray(np.where(agree, self._logs[sets, 1], self._logs[sets, 0]))
 
 
@@ -190,29 +192,29 @@ def blocks(wanted: Cells, seen: Cells, *, most: int = BLOCK) -> Iterator[tuple[I
 
 
 def in_halves(
-    scores: Scorer, truth: Records, released: Records, sizes: Sequence[int]
+    scores: Scorer, original: Records, released: Records, sizes: Sequence[int]
 ) -> tuple[Scorer, Records, Records]:
     """The same scores and records by two steps, each standing for half of them.
 
     Left as they are where steps are few, matrices differ by stratum, or a half has too many values.
     """
     if not isinstance(scores, Scores) or len(sizes) <= 2:
-        return scores, truth, released
-    if any(len(table) > 1 for table in scores.tables) or not len(truth) or not len(released):
-        return scores, truth, released
+        return scores, original, released
+    if any(len(table) > 1 for table in scores.tables) or not len(original) or not len(released):
+        return scores, original, released
     tables, codes = [], []
     for steps in halves_of(sizes):
-        rows, columns = (_half(side, steps, sizes) for side in (truth, released))
+        rows, columns = (_half(side, steps, sizes) for side in (original, released))
         if len(rows.first) * len(columns.first) > MOST_HALF:
-            return scores, truth, released
+            return scores, original, released
         single = [table[0] for table in scores.tables]
-        tables.append((_half_table(np.add, single, truth, released, rows, columns, steps),))
+        tables.append((_half_table(np.add, single, original, released, rows, columns, steps),))
         codes.append((rows.of_record, columns.of_record))
     nowhere = (None, None)
     (first, first_released), (second, second_released) = codes
     return (
         Scores(tuple(tables)),
-        Records((first, second), truth.anonymity_set, nowhere),
+        Records((first, second), original.anonymity_set, nowhere),
         Records((first_released, second_released), released.anonymity_set, nowhere),
     )
 
@@ -232,16 +234,16 @@ def expected_in_halves(
     for rows, columns in zip(cells.by_anonymity_set, seen.by_anonymity_set, strict=False):
         if not len(rows) or not len(columns):
             continue
-        truth, released = cells.records.at(rows), seen.records.at(columns)
+        original, released = cells.records.at(rows), seen.records.at(columns)
         sides = [
-            (_half(truth, steps, sizes), _half(released, steps, sizes), steps)
+            (_half(original, steps, sizes), _half(released, steps, sizes), steps)
             for steps in halves_of(sizes)
         ]
         if any(len(x.first) * len(y.first) > MOST_HALF for x, y, _ in sides):
             return None
         (xa, ya, _), (xb, yb, _) = sides
         first, second = (
-            _half_table(np.multiply, matrices, truth, released, *side) for side in sides
+            _half_table(np.multiply, matrices, original, released, *side) for side in sides
         )
         shape = len(xa.first), len(xb.first)
         counts = csr_array((cells.numbers[rows], (xa.of_record, xb.of_record)), shape=shape)
@@ -259,7 +261,7 @@ def expected_in_halves(
 def _half_table(
     joining: np.ufunc,
     tables: Sequence[FloatArray],
-    truth: Records,
+    original: Records,
     released: Records,
     rows: EquivalenceClasses,
     columns: EquivalenceClasses,
@@ -271,7 +273,7 @@ def _half_table(
     for begin in range(0, len(rows.first), block):  # what one step adds stays in the cache
         part = slice(begin, begin + block)
         for step in steps:
-            values = tables[step][truth.codes[step][rows.first[part]]]
+            values = tables[step][original.codes[step][rows.first[part]]]
             places = released.codes[step][columns.first]
             joining(joined[part], values.take(places, axis=1), out=joined[part])
     return joined

@@ -49,7 +49,7 @@ PAGES: Final = Pages(
 MOST_LOOKED: Final = 20_000
 HOUSEHOLD: Final = "household"
 ROLES: Final = {str(role): f"{role.capitalize()}: {role.traits.words}" for role in Role} | {
-    HOUSEHOLD: "Household: its number; dropped, guarantees are stated for households"
+    HOUSEHOLD: "Household: its number; dropped, and guarantees are stated for households too"
 }
 MISSING: Final = {
     "": "decided by the data",
@@ -58,8 +58,8 @@ MISSING: Final = {
     "refuse": "must not occur",
 }
 ORIGINS: Final = {
-    Provenance.DECLARED: "Declared: known without a look at these data",
-    Provenance.READ_OFF: "Read off these data, or merged after a look at them",
+    Provenance.DECLARED: "Declared: known without these data",
+    Provenance.READ_OFF: "Taken from these data, or merged after looking at them",
     Provenance.TRIALS: "Chosen by trials on these data",
 }
 PATIENCE: Final = 1.5
@@ -193,7 +193,7 @@ async def one(request: Request, studio: Studio) -> Response:
 
 @PAGES.get("/columns/{place}/panel")
 async def panel(request: Request, studio: Studio) -> Response:
-    """The form of one column, beside the list."""
+    """The form of one column, next to the list."""
     return fragment(request, "parts/column_panel.html", **_form_of(request, studio))
 
 
@@ -360,11 +360,11 @@ async def reset_one(request: Request, studio: Studio) -> Response:
     schema, place = _column_at(request)
     looked = described(studio)
     if looked.condition != "done":
-        raise InputError("The columns are still being looked at.")
+        raise InputError("The columns are still being read.")
     first = schema_of(looked.result["schema"])
     proposed = first.column(schema.columns[place].name)
     changed = _with_column(schema, proposed, role_of(first, proposed))
-    studio.session.change(f"Took column {place + 1} as proposed", schema=changed.to_toml())
+    studio.session.change(f"Accepted the proposal for column {place + 1}", schema=changed.to_toml())
     return goto(f"/columns/{place}")
 
 
@@ -418,7 +418,7 @@ async def drop_rule(studio: Studio, form: Form) -> Response:
     schema = require_schema(session.now.schema)
     place = form.place("rule", len(schema.impossible))
     left = tuple(rule for at, rule in enumerate(schema.impossible) if at != place)
-    session.change("Took a combination back", schema=replace(schema, impossible=left).to_toml())
+    session.change("Removed a combination", schema=replace(schema, impossible=left).to_toml())
     return goto("/columns/rules")
 
 
@@ -428,7 +428,7 @@ async def use_file(studio: Studio, form: Form) -> Response:
     session = studio.session
     schema = Schema.load(session.place(form.get("schema")))
     session.change(
-        f"Took the schema {form.get('schema')}", schema=schema.to_toml(), acknowledged=""
+        f"Opened the schema {form.get('schema')}", schema=schema.to_toml(), acknowledged=""
     )
     return goto("/columns")
 
@@ -464,7 +464,7 @@ def column_labels(studio: Studio) -> dict[str, str]:
 def require_schema(toml: str) -> Schema:
     """The schema, or what to do to get one."""
     if not toml:
-        raise InputError("Say first what each column is.")
+        raise InputError("Set the role of each column first.")
     return schema_of(toml)
 
 
@@ -564,7 +564,7 @@ async def show_risk(request: Request, studio: Studio) -> Response:
     """The page; the figures come when they are measured."""
     schema = require_schema(studio.session.now.schema)
     if not schema.keys:
-        raise InputError("No column is a key: say first by what people are recognised.")
+        raise InputError("No column is a key: first choose the columns that identify people.")
     file, read = schema_words(studio)
     same_risk = SameWork(
         (("pramana", "audit", file, *read, "--schema", "schema.toml", "--k", f"{ALIKE:g}"),),

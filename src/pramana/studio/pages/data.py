@@ -78,7 +78,7 @@ async def choose(studio: Studio, form: Form) -> Response:
     if (now.file, now.part, now.encoding) != tuple(other.values()):
         _begin(session, name, **other, rename=now.rename and name == now.file)
         if now.schema:
-            session.notice = "Another table begins anew. Undo brings back what was decided before."
+            session.notice = "This is another table. Undo restores the choices for the former one."
     return goto("/")
 
 
@@ -136,8 +136,8 @@ async def codes(request: Request, studio: Studio) -> Response:
 async def mend(studio: Studio) -> Response:
     """Number duplicate column names; the file itself is not changed."""
     session = studio.session
-    session.change("Numbered columns that have one name", rename=True)
-    session.notice = "Columns that have one name are numbered. The file itself stays as it is."
+    session.change("Numbered duplicate column names", rename=True)
+    session.notice = "Duplicate column names are numbered. The file itself is not changed."
     return goto("/")
 
 

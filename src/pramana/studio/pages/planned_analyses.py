@@ -249,7 +249,7 @@ async def _so_far(request: Request, job: Job, results: list[dict[str, Any]]) -> 
 
 @PAGES.post("/choose/foresee")
 async def foresee(request: Request, studio: Studio, form: Form) -> Response:
-    """What a target would promise and cost, answered beside whatever else is being done."""
+    """What a target would guarantee and cost, computed at the same time as long tasks."""
     job = studio.jobs.ask(
         tasks.foresee,
         lane="foresee",
@@ -366,11 +366,11 @@ def _target(form: Form) -> dict[str, float]:
         (kind for kind in kinds if chosen in [x.field for x in kind if x.required]), None
     )
     if options is None:
-        raise InputError("Choose what is promised.")
+        raise InputError("Choose a guarantee.")
     names = [letter.field for letter in options]
     target = {name: form.number(name) for name in names}
     if any(value is None for value in target.values()):
-        raise InputError("State the number of the target.")
+        raise InputError("Give the number of the target.")
     return {name: float(value) for name, value in target.items() if value is not None}
 
 
@@ -392,7 +392,7 @@ def _aiming() -> list[str]:
 def _chance(text: str) -> float:
     k = number_in(text, "Targets must be numbers, such as 20, 100.")
     if not 2 <= k <= 1e9:
-        raise InputError("Targets must be at least 2: one in so many.")
+        raise InputError("Targets must be at least 2, for a probability of one in two.")
     return k
 
 

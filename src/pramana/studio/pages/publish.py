@@ -106,7 +106,7 @@ async def start(studio: Studio, form: Form) -> Response:
     if not session.now.target:
         raise InputError("Choose a method and a target first.")
     if form.get("acknowledged") != "yes":
-        raise InputError("Acknowledge first what is released as it is.")
+        raise InputError("First acknowledge the columns released unchanged.")
     place = session.target(form.get("release") or "release")
     name = str(place.relative_to(session.folder))  # what is written beside it never lies in it
     copies = tuple(copy for copy in COPIES if copy in form.all("copy"))
@@ -120,7 +120,7 @@ async def start(studio: Studio, form: Form) -> Response:
 async def without(studio: Studio, form: Form) -> Response:
     """The release that was begun, without a copy that cannot be written."""
     if not _acknowledged(studio):
-        raise InputError("Acknowledge first what is released as it is.")
+        raise InputError("First acknowledge the columns released unchanged.")
     copies = tuple(copy for copy in studio.session.now.copies if copy != form.get("copy"))
     _begin(studio, copies=copies)
     return goto("/protect#done")
@@ -146,7 +146,7 @@ async def made(request: Request, studio: Studio) -> Response:
     """Progress or result."""
     job = _made(studio)
     if job is None:
-        raise InputError("Nothing has been begun.")
+        raise InputError("Nothing was started.")
     return await part(request, job, "parts/release.html")
 
 
@@ -272,8 +272,8 @@ def _method_code(now: Choices) -> str:
 
 
 EDITIONS: Final = {
-    "owner": "For us: with attacks and losses",
-    "public": "For everybody: without the truth",
+    "owner": "For the owner: with attacks and losses",
+    "public": "For publication: without the original data",
 }
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups"
 """A report has its style inside, and no script; it runs nothing and reaches nothing."""
@@ -320,7 +320,7 @@ async def written(request: Request, studio: Studio) -> Response:
     edition = request.path_params["edition"]
     job = _begun_report(studio, edition)
     if job is None:
-        raise InputError("Nothing has been begun.")
+        raise InputError("Nothing was started.")
     return await part(request, job, "parts/report.html", edition=edition)
 
 
@@ -354,7 +354,7 @@ def _begun_report(studio: Studio, edition: str) -> Job | None:
 
 
 def _place_report(studio: Studio, edition: str, ending: str = ".html") -> Path:
-    """Beside the release, never in it: the owner's edition tells of the original data."""
+    """Next to the release, never in it: the owner's edition has statistics of the original."""
     release = studio.session.place(studio.session.now.release)
     return release.with_name(f"{release.name}-report-{edition}{ending}")
 

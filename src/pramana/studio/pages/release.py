@@ -326,7 +326,7 @@ async def _exported(
         raise InputError("A table is exported as csv or as xlsx.")
     unfinished = await waiting(request, job, patience=EXPORT_SECONDS)
     if unfinished is not None:
-        raise InputError(job.words or "The numbers are not there yet. Try again in a moment.")
+        raise InputError(job.words or "The numbers are being computed. Try again in a moment.")
     name = studio_of(request).session.now.analysed
     file = make(job.result, [("Release", name), ("Show code", same(name).shell)]).write(ending)
     headers = {"Content-Disposition": f'attachment; filename="table.{ending}"'}

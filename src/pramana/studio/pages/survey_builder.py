@@ -158,7 +158,7 @@ async def _written(studio: Studio, *, make: bool, force: bool) -> Response:
 
 @PAGES.get("/surveys/preview")
 async def preview(request: Request, studio: Studio) -> Response:
-    """What people are told, and the page in the frame of a phone; or what is missing."""
+    """The texts for respondents, and the page in the frame of a phone; or what is missing."""
     job = _preview(studio)
     return await part(request, job, "parts/survey_preview.html", key=job.key)
 
@@ -314,7 +314,7 @@ def _question(
 def _conditions(
     old: dict[str, Any], ticked: Sequence[str], before: Sequence[dict[str, Any]]
 ) -> dict[str, list[str]]:
-    """The answers to earlier questions with which it is asked; those of numbers stay."""
+    """The answers to earlier questions with which it is asked; questions about numbers stay."""
     listed = {question["name"]: list(_codes(question)) for question in before}
     unlisted = [name for name, answers in listed.items() if not answers]
     stated: dict[str, list[str]] = {

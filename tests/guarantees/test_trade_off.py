@@ -7,7 +7,7 @@ import math
 import pytest
 
 import pramana as pm
-from pramana.guarantees.claims import central_text, dials
+from pramana.guarantees.claims import central_text, trade_off
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_central_epsilon_goes_with_its_delta(central: pm.ShuffledPrivacy, text
 
 def test_every_number_is_rounded_against_us() -> None:
     """k down, epsilons up."""
-    line = dials(
+    line = trade_off(
         [
             pm.PkAnonymity(2.99999),
             pm.DifferentialPrivacy(1.00001),
@@ -42,5 +42,5 @@ def test_where_one_does_not_hold_nothing_is_said() -> None:
     """Groups have no epsilon; exempt values have none that is finite."""
     k, central = pm.PkAnonymity(3), pm.ShuffledPrivacy(1, 1e-6)
 
-    assert dials([k]) is None
-    assert dials([k, pm.DifferentialPrivacy(math.inf), central]) is None
+    assert trade_off([k]) is None
+    assert trade_off([k, pm.DifferentialPrivacy(math.inf), central]) is None
