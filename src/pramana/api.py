@@ -82,7 +82,7 @@ __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "Attack
            "options_of", "origin_named", "parse_range", "preview_plan", "preview_survey", "protect",
            "read", "read_survey", "recoding_gains", "report", "require_free", "serve_folder",
            "shapes_of", "suggest_changes_if_poor", "survey_toml", "surveys", "tables_of", "text_of",
-           "usual_k", "usual_method", "verbatim", "verify"]  # fmt: skip
+           "unchanged_records", "usual_k", "usual_method", "verify"]  # fmt: skip
 
 _SOURCES = {
     "collect.closing": "SurveyPlace close_folder live surveys",

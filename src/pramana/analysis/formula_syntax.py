@@ -64,9 +64,9 @@ COMPARISONS: Final[Mapping[type[ast.AST], Callable[..., Any]]] = {
     ast.GtE: operator.ge,
 }
 ALLOWED: Final = (
-    "A formula has columns (in backticks if the name is not a plain word), numbers, the operators "
-    "+ - * / : ** ^ and parentheses, C() or C(x, levels=[...]) for categories, and "
-    f"{', '.join(f'{name}()' for name in FUNCTIONS)} of arithmetic and comparisons."
+    "A formula has columns (in backticks if the name has other characters than letters, digits "
+    "and _), numbers, the operators + - * / : ** ^ and parentheses, C() or C(x, levels=[...]) for "
+    f"categories, and {', '.join(f'{name}()' for name in FUNCTIONS)} of arithmetic and comparisons."
 )
 
 QUOTED: Final = "`[^`]+`"

@@ -489,7 +489,7 @@ def _check_words(words: Mapping[str, str]) -> None:
             raise InvalidSchema(f"[words] has an unknown entry '{word}'.")
         for mark in PLACEHOLDER.findall(WORDS[word]):
             if mark not in text:
-                raise InvalidSchema(f"words.{word} must say where {mark} stands.")
+                raise InvalidSchema(f"words.{word} must contain {mark}.")
 
 
 def _check_texts(value: Any, place: str) -> None:
@@ -556,8 +556,8 @@ def consent_of(definition: Definition, language: str | None = None) -> list[str]
 
 def _guarantees(definition: Definition, survey: Survey) -> Iterator[str]:
     """In the language of the survey, or as the certificate says it."""
-    promised = definition.promised()
-    for guarantee, sentence in zip(promised, definition.promises(promised), strict=True):
+    attained = definition.guarantees()
+    for guarantee, sentence in zip(attained, definition.sentences(attained), strict=True):
         yield survey.guarantee(guarantee) or sentence
 
 

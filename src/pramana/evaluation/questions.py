@@ -362,7 +362,7 @@ class StatedQuestion:
 
     def loss_of(self, release: Release, exact: Release) -> QuestionLoss:
         """The distance of the release's answer from the exact one; 1 where it has none."""
-        original = self._answer(exact)
+        exact_answer = self._answer(exact)
         try:
             answer = self._answer(release)
         except PramanaError as error:
@@ -370,10 +370,10 @@ class StatedQuestion:
         nothing = np.zeros(0)
         loss, estimate, original = 1.0, nothing, nothing
         if self.kind == "models":
-            if answer.names == truth.names:
-                loss, estimate, original = _model_loss(answer, truth)
-        elif answer.labels == truth.labels:
-            loss, estimate, original = self._cell_loss(answer, truth, exact)
+            if answer.names == exact_answer.names:
+                loss, estimate, original = _model_loss(answer, exact_answer)
+        elif answer.labels == exact_answer.labels:
+            loss, estimate, original = self._cell_loss(answer, exact_answer, exact)
         people = exact.opened.rows if self.kind == "tables" else 1  # of shares to counts
         errors = np.nan_to_num(np.abs(estimate / original - 1), nan=1.0)
         gaps = people * np.abs(original) * errors

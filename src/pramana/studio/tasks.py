@@ -245,7 +245,7 @@ def search(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
 
 
 def _people(bench: Workbench, asked: PlanAsked) -> tuple[Any, Any, Any]:
-    """Those of the table, what is asked, and the method; looked at once for all targets."""
+    """The people of the table, the targets and the method; counted once for all targets."""
     schema, opened = Schema.from_toml(asked["schema"]), bench.table(**asked["table"])
     numbers = bool(asked["method"]) and api.METHODS[asked["method"]].accepts_numbers
     people = bench.keep(
