@@ -210,14 +210,14 @@ def load(folder: str | Path, *, like: str = "arrow") -> Release:
 
 
 def earlier_releases(release: Release) -> list[Path]:
-    """Releases beside this one, in the same folder, that may be of the same people."""
+    """Other releases in the same folder that may be of the same people."""
     from pramana.risk.attacks.repeated_releases import earlier_releases as beside
 
     return [] if release.folder is None else beside(release.folder, release.certificate)
 
 
 def composable(release: Release, others: Sequence[Path]) -> list[Path]:
-    """Those of other releases that the attack ``composition`` takes together with this one."""
+    """The other releases that the attack ``composition`` combines with this one."""
     from pramana.risk.attacks.repeated_releases import composable as says_enough
 
     if not says_enough(release.certificate):

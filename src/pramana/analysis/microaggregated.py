@@ -232,8 +232,8 @@ class GroupsReading(BesideUnchanged):
     def channel(self) -> Mechanism:
         """Refused: no matrix says what a record was."""
         raise NotCovered(
-            "Keys of this release were replaced within groups, which no matrix undoes. Learn from "
-            "its records as they are: synthesis='none', on the command line --synthesis none. "
+            "Keys of this release were replaced within groups, which no matrix undoes. Learn "
+            "from its records directly: synthesis='none', on the command line --synthesis none. "
             "Associations of keys with other columns are attenuated.",
             code="no-synthesis",
             synthesis="none",

@@ -468,7 +468,7 @@ def _attack_findings(attacks: dict[tuple[int, str], FloatArray]) -> tuple[Findin
 
 
 def _no_riskier(attacks: dict[tuple[int, str], FloatArray], k: int, least: int = 1) -> float:
-    """The share of the classes of so many records where resample is at most as risky."""
+    """The share of the classes of this many records where resample is at most as risky."""
     chosen = attacks[k, "resample"][1] >= least
     return float((_differences(attacks, k)[chosen] <= 0).mean()) if chosen.any() else 0.0
 

@@ -432,7 +432,7 @@ def _of_bodies(c: ObservedColumn) -> bool:
     return c.called(BODIES, MEASURES)
 
 
-IDENTIFIER_NAME: Final = "its name speaks of an identifier"
+IDENTIFIER_NAME: Final = "its name suggests an identifier"
 
 ANY_RULES: Final = (
     Rule(
