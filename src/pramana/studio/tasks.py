@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 
 from pramana import Schema, api
 from pramana.errors import PramanaError
-from pramana.studio.view import drawn
+from pramana.studio.view import drawn, option_values
 from pramana.studio.worker import TableAt, Workbench
 
 ROWS = 100
@@ -259,14 +259,6 @@ def _method(asked: PlanAsked) -> Any:
     """The method with its options; nothing where the usual one is meant."""
     values = option_values(asked["method"], asked["options"])
     return api.METHODS[asked["method"]](**values) if values else asked["method"] or None
-
-
-def option_values(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a method from its options by flags without dashes."""
-    if not options:
-        return {}
-    known = {item.flag[2:]: item for item in api.options_of(api.METHODS[method])}
-    return {known[flag].name: known[flag].value(given) for flag, given in options.items()}
 
 
 def plan(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:

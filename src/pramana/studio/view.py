@@ -7,7 +7,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -227,6 +227,14 @@ def place_in(text: str, size: int, words: str = OUT_OF_DATE) -> int:
 def schema_of(toml: str) -> Schema:
     """The schema that a session keeps as text."""
     return Schema.from_toml(toml)
+
+
+def option_values(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a method from its options by flags without dashes."""
+    if not options:
+        return {}
+    known = {item.flag[2:]: item for item in api.options_of(api.METHODS[method])}
+    return {known[flag].name: known[flag].value(given) for flag, given in options.items()}
 
 
 def studio_of(request: Request) -> Studio:

@@ -38,6 +38,7 @@ from pramana.studio.view import (
     Studio,
     fragment,
     goto,
+    option_values,
     own_page,
     page,
     part,
@@ -267,7 +268,7 @@ def same_release(studio: Studio) -> SameWork:
 
 def _method_code(now: Choices) -> str:
     """The method with its options in Python."""
-    values = tasks.option_values(now.method, now.options)
+    values = option_values(now.method, now.options)
     return f"api.METHODS[{now.method!r}](**{values!r})" if values else repr(now.method or None)
 
 
