@@ -86,6 +86,13 @@ def test_scores_equal_those_of_the_definition(rows):
         assert found.scores[number] == sum(factorial(4 - len(one)) for one in minimal)
 
 
+def test_a_value_that_is_unique_among_eight_keys_scores_seven_factorial():
+    """(m - s)! is beyond a byte, in which combinations are kept bit by bit."""
+    columns = {f"k{place}": [int(place == 0), 0, 0] for place in range(8)}
+
+    assert SpecialUniques.of(coded(columns)).scores.tolist() == [factorial(7), 0, 0]
+
+
 def test_many_keys_are_searched_by_few_at_a_time():
     """Of 14 keys sets of up to five are tried (3,472 of 16,383), and the result says so."""
     columns = {f"k{place}": [0, 1, 0, 1] for place in range(14)}

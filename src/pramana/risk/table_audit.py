@@ -66,7 +66,7 @@ from pramana.schema.group_sizes import distance_of_groups
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
-from pramana.types import BoolArray, FloatArray, Form, IntArray
+from pramana.types import Codes, FloatArray, Form, IntArray
 
 MOST_SUBSETS = 2**12
 """With more sets of keys than this, only minimal sample uniques of few keys are looked for."""
@@ -105,16 +105,19 @@ class SpecialUniques:
         width = max(1, sum(total <= MOST_SUBSETS for total in sums))
         single = np.flatnonzero(numbers == 1)  # only these can be unique by a part of the keys
         scores, parts = np.zeros(len(single)), np.zeros(keys)
-        unique: dict[tuple[int, ...], BoolArray] = {}
+        unique: dict[tuple[int, ...], Codes] = {}  # a bit for each single cell
         for size in range(1, width + 1):
+            unique_by_fewer, unique = unique, {}
             for places in itertools.combinations(range(keys), size):
                 part = cells.subset(places)
                 merged = EquivalenceClasses.of(part.codes, part.sizes)
-                alone = (merged.total(numbers)[merged.of_record] < 1.5)[single]
-                minimal = alone.copy()
+                alone = (merged.total(numbers) < 1.5)[merged.of_record[single]]
+                unique[places] = np.packbits(alone)
+                bits = unique[places].copy()
                 for fewer in itertools.combinations(places, size - 1):
-                    minimal &= ~unique[fewer] if fewer else True
-                unique[places] = alone
+                    if fewer:
+                        bits &= ~unique_by_fewer[fewer]
+                minimal = np.unpackbits(bits, count=len(single)).view(np.bool_)
                 score = factorial(keys - size)
                 scores += score * minimal
                 parts[list(places)] += score * int(minimal.sum())
