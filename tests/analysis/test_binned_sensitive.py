@@ -86,7 +86,7 @@ def test_a_sensitive_number_leaves_in_its_bins(tmp_path, method):
     assert [found.count(label) for label in labels] == true
     verdict = api.verify(folder, original=table)
     assert verdict.valid, [check for check in verdict.checks if not check.ok]
-    assert "Binned, not randomised, covered by no epsilon:  income." in verdict.notes
+    assert "Binned, not randomised, covered by no epsilon: income." in verdict.notes
     form = read_certificate(folder).to_json()
     assert form["schema"]["columns"][3]["treatment"] == "binned, not randomised"
     assert form["scope"]["binned_not_randomised"] == ["income"]
