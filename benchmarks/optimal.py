@@ -4,7 +4,7 @@
 --show survey     six keys with 20,250 and 97,200 cells of the ACS sample (or generated)
 --show match      2,000 random frequency vectors: the largest excess over xi, and the gap
 --show apart      the loss beside that of a long run of an independent method
---show roads      72 to 240 cells: what is published beside the search over all matrices
+--show roads      72 to 240 cells: the coarsest grid beside the search over all matrices
 --show rare       how the least loss falls when rare records may move
 """
 
@@ -91,19 +91,19 @@ def apart(_) -> Result:
 
 
 def roads(_) -> Result:
-    head = ("cells", "all matrices", "rounded up", "published", "ratio", "processor seconds")
+    head = ("cells", "all matrices", "rounded up", "coarsest grid", "ratio", "processor seconds")
     result = Result("n^2 loss of tables of scattered cells, alpha 0.1, all triples", head)
     for seed, sizes, records in SCATTERED:
         counts, seconds = _scattered(seed, sizes, records), [time.process_time()]
         design = optimal_design(counts, alpha=0.1)
         seconds.append(time.process_time())
-        published = best_on_grid(design.matrix, GRIDS[0], design.cells, 0.1)
+        coarsest = best_on_grid(design.matrix, GRIDS[0], design.cells, 0.1)
         seconds.append(time.process_time())
         every = design
         if design.matrix.size > dense_module.ENUMERATED:  # the same with more programs, as a whole
             with mock.patch.object(dense_module, "ENUMERATED", 10_000):
                 every = optimal_design(counts, alpha=0.1)
-        matrices = (every.matrix, on_grid(every.matrix, GRIDS[0]), published)
+        matrices = (every.matrix, on_grid(every.matrix, GRIDS[0]), coarsest)
         losses = [squared_error(matrix, design.numbers) for matrix in matrices]
         spent = ", ".join(f"{second:.1f}" for second in np.diff(seconds))
         row = (str(int(np.prod(sizes))), *(f"{loss:.2f}" for loss in losses))
