@@ -202,7 +202,7 @@ def test_places_within_places_are_known_by_their_codes():
     fine = state * 1_000 + RNG.integers(1, 6, N) * 10
     more = {f"x{i}": RNG.integers(0, 9, N) for i in range(9)}
     found = pm.describe(pa.table({"v1": state, "v2": fine, **more}))
-    assert "codes of 'v2' begin with its own" in role(found, "v1")[1]
+    assert "codes of 'v2' begin with its codes" in role(found, "v1")[1]
     assert "v2" in [column.name for column in found.keys]
     assert role(found, "v1")[0] == "identifier"
 
