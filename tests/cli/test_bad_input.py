@@ -326,7 +326,7 @@ def test_a_folder_that_exists_is_left_alone(steward: Path, run: Run) -> None:
     Path("release").mkdir()
     Path("release/diary.txt").write_text("learn")
     assert "--force" in refused(run, PROTECT)
-    assert "not a release folder" in refused(run, f"{PROTECT} --force")
+    assert "no unaltered release folder" in refused(run, f"{PROTECT} --force")
 
 
 def test_a_place_in_no_folder_is_refused(steward: Path, run: Run) -> None:

@@ -269,7 +269,7 @@ def test_every_method_drops_the_number_and_says_what_it_promises(tmp_path, metho
         assert plan.promise(claim).endswith(end)
     scope = household_scope(plan.schema)
     assert scope in plan.notices
-    assert "values in mood that members share" in scope
+    assert "values of mood that members share" in scope
     document = pm.report(tmp_path / "release").html
     text = html.unescape(re.sub(r"<[^>]+>", "", document)).replace("\xa0", " ")
     for words in (*map(certificate.promise, certificate.claims), scope):
@@ -319,7 +319,7 @@ def test_what_people_of_a_household_have_alike_is_taken_as_known():
 
     sensitive = SCHEMA.replace('tenure]\nrole = "public"', 'tenure]\nrole = "sensitive"')
     for method, target in (("retention", pm.PkAnonymity(3)), ("resample", pm.KAnonymity(3))):
-        with pytest.raises(Infeasible, match="'tenure': the same .* and sensitive.*role public"):
+        with pytest.raises(Infeasible, match="'tenure': equal .* and sensitive.*role public"):
             pm.design(Schema.from_toml(sensitive), target, data=people(), method=method)
     known = pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=people())
     assert known.anonymity_set == smallest_together()
@@ -370,7 +370,9 @@ def test_a_column_that_numbers_households_again_is_refused():
     table = table.append_column("income", code)
     text = SCHEMA + '[columns.income]\nrole = "sensitive"\n'
 
-    with pytest.raises(Infeasible, match="'income'.*tell .* households from all others") as found:
+    with pytest.raises(
+        Infeasible, match="'income'.*distinguish .* households from all others"
+    ) as found:
         pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
     assert "Round or bin" in str(found.value)
     rounded = Schema.from_toml(text.replace("sensitive", "public") + "round = 1000\n")
@@ -392,7 +394,7 @@ def test_a_slip_in_one_record_does_not_hide_that_incomes_number_the_households()
     without = table.drop_columns(["income"])
     assert pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=without).attained
     text += '[columns.income]\nrole = "sensitive"\n'
-    with pytest.raises(Infeasible, match="'income'.*tell .* households from all others"):
+    with pytest.raises(Infeasible, match="'income'.*distinguish .* households from all others"):
         pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
 
 
@@ -427,7 +429,7 @@ def test_protect_refuses_what_links_a_household_whatever_the_plan_has_seen(
 
     for seen in ({"records": 40}, {"data": apart}):
         plan = pm.design(schema, target, method=method, **seen)
-        with pytest.raises(Infeasible, match="'income'.*tell 20 households from all others"):
+        with pytest.raises(Infeasible, match="'income'.*distinguish 20 households from all others"):
             pm.protect(table, plan, to=tmp_path / "release")
     assert not any(tmp_path.iterdir())
 
@@ -444,7 +446,7 @@ def test_zeros_of_either_sign_do_not_hide_that_a_column_is_of_the_household():
         '[columns.income]\nrole = "sensitive"\n'
     )
 
-    with pytest.raises(Infeasible, match="'income'.*tell 20 households from all others"):
+    with pytest.raises(Infeasible, match="'income'.*distinguish 20 households from all others"):
         pm.design(schema, pm.PkAnonymity(4), data=table, method="retention")
 
 
@@ -467,7 +469,9 @@ def test_two_people_who_share_what_nobody_else_has_are_linked(of_others):
     """An income of the household that is empty, nothing, a code or an own one for its children."""
     table = first_two(lambda home: 1000 + home, of_others)
 
-    with pytest.raises(Infeasible, match="'pay'.* same for all or some .*tell .* from all others"):
+    with pytest.raises(
+        Infeasible, match="'pay'.* equal for all or some .*distinguish .* from all others"
+    ):
         pm.design(Schema.from_toml(PAY), pm.PkAnonymity(5), data=table, method="retention")
 
 
@@ -480,7 +484,7 @@ def test_two_columns_empty_for_different_people_do_not_hide_each_other():
     table = table.append_column("rent", pa.array(other))
     text = PAY + '[columns.rent]\nrole = "sensitive"\n'
 
-    with pytest.raises(Infeasible, match="'pay'.*tell .* households from all others"):
+    with pytest.raises(Infeasible, match="'pay'.*distinguish .* households from all others"):
         pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
 
 
@@ -517,7 +521,7 @@ def test_columns_of_the_household_are_refused_as_keys_with_the_reason(method):
     schema = Schema.from_toml(SCHEMA.replace('[columns.region]\nrole = "public"\n', own))
     target = pm.KAnonymity(5) if method == "resample" else pm.PkAnonymity(5)
 
-    with pytest.raises(Infeasible, match="'region': the same for all of a household") as found:
+    with pytest.raises(Infeasible, match="'region': equal for all members of a household") as found:
         pm.design(schema, target, data=people(), method=method)
     assert "role public" in str(found.value)
     apart = people().set_column(0, "hhid", people()["hhid"].take(np.roll(range(len(people())), 1)))
@@ -531,7 +535,7 @@ def test_noise_on_a_number_of_the_household_is_refused():
     table = table.append_column("income", pa.array(income))
     noise = '[columns.income]\nrole = "sensitive"\nnoise = {distribution = "normal", scale = 3}\n'
 
-    with pytest.raises(Infeasible, match="'income': the same for all of a household"):
+    with pytest.raises(Infeasible, match="'income': equal for all members of a household"):
         pm.design(Schema.from_toml(SCHEMA + noise), pm.PkAnonymity(5), data=table)
 
 

@@ -211,7 +211,7 @@ def test_seeds_and_budgets_without_a_ledger_are_refused(people, book):
     """A seeded release is not for publication; a budget is kept by a ledger."""
     with pytest.raises(pm.InputError, match="leave out the seed or the ledger"):
         protect(people, book, SEX, seed=1)
-    with pytest.raises(pm.InputError, match="go with a ledger"):
+    with pytest.raises(pm.InputError, match="need a ledger"):
         protect(people, None, SEX, budget=pm.Budget(k=2))
     with pytest.raises(pm.InvalidNumber, match="budget of k"):
         pm.Budget(k=0.5)

@@ -217,7 +217,7 @@ def test_nothing_is_replaced_without_force(release):
     stranger = release.folder.parent / "photographs"
     stranger.mkdir()
     (stranger / "cat.jpg").write_bytes(b"meow")
-    with pytest.raises(OutputExists, match="not a release folder"):
+    with pytest.raises(OutputExists, match="no unaltered release folder"):
         api.protect(people(), plan(), to=stranger, force=True)
 
 

@@ -53,7 +53,7 @@ def test_every_column_gets_a_role_and_a_reason():
     assert found.column("age").missing == "category"
     assert found.column("sex").missing == "refuse"
     assert not any(column.declared for column in found.keys)
-    assert "'?' looks as if it meant missing" in found.profiles[3].notes[0]
+    assert "'?' may mean missing" in found.profiles[3].notes[0]
     assert found.records == N
     for column in found.keys:
         assert len(encode(column, PEOPLE[column.name])) == N
@@ -250,7 +250,7 @@ def test_what_a_household_has_in_common_is_given_roles_that_design_takes():
     assert design(found, PkAnonymity(k=5), data=table).anonymity_set >= 100
 
     without = replace(describe(table).schema, household="home")
-    with pytest.raises(Infeasible, match="the same for all of a household"):
+    with pytest.raises(Infeasible, match="equal for all members of a household"):
         design(without, PkAnonymity(k=5), data=table)
 
 

@@ -63,12 +63,12 @@ def test_of_very_many_codes_and_their_groups_the_groups_are_the_key():
 
 
 def test_nothing_is_said_of_codes_in_a_column_that_goes():
-    """What looks as if it meant missing matters where the column stays."""
+    """What may mean missing matters where the column stays."""
     table = pa.table({"code": ["a", "b", "?", "d"] * 50, "kind": ["x", "y", "?", "z"] * 50})
     found = pm.describe(table, keys=["code"])
     notes = {own.name: own.notes for own in found.profiles}
     assert role(found, "kind")[0] == "identifier"
-    assert any("looks as if it meant missing" in text for text in notes["code"])
+    assert any("may mean missing" in text for text in notes["code"])
     assert notes["kind"] == []
 
 
@@ -244,7 +244,7 @@ def test_of_two_keys_that_are_one_in_other_words_what_all_see_stays():
     found = pm.describe(table)
     assert role(found, "zip")[0] == "key"
     assert role(found, "v1")[0] == "identifier"
-    assert "'zip' in other words" in role(found, "v1")[1]
+    assert "'zip' with other labels" in role(found, "v1")[1]
     found = pm.describe(table, keys=["v1", "zip"])
     assert {role(found, name)[0] for name in ("v1", "zip")} == {"key"}
 
@@ -265,7 +265,7 @@ def test_two_keys_that_say_nearly_the_same_are_one():
     born = 2019 - age - RNG.integers(0, 2, N)
     found = pm.describe(pa.table({"v1": born, "age": age}))
     assert role(found, "age")[0] == "key"
-    assert "nearly the same as 'age'" in role(found, "v1")[1]
+    assert "nearly the same information as 'age'" in role(found, "v1")[1]
 
 
 def test_amounts_that_nobody_shares_are_near_keys():
