@@ -6,11 +6,16 @@ import itertools
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import pramana as pm
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber
 from pramana.methods.attribute_sampling import report_shares, reported_tables, whole_weights
+from pramana.schema.domains import Categories
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column, Schema
 
 SIZES = {"a": 2, "b": 3, "c": 5, "d": 8, "e": 12}
 PAIRS = dict.fromkeys(itertools.combinations(SIZES, 2), 1.0)
@@ -151,3 +156,23 @@ def test_a_weight_of_nothing_is_refused():
     """A table that is not wanted is left out instead."""
     with pytest.raises(InvalidNumber, match="must be above 0"):
         reported_tables({("a", "b"): 0.0}, cells, 10.0)
+
+
+def test_of_very_many_columns_single_columns_count():
+    """All pairs of 201 columns would be 20,100 sets with almost no records each."""
+    codes = pa.array([0, 1] * 200)
+
+    def asked(columns):
+        table = pa.table({f"c{i}": codes for i in range(columns)})
+        domain = Categories((0, 1))
+        keys = tuple(Column(name, Role.KEY, domain, "refuse") for name in table.column_names)
+        plan = pm.design(Schema(keys), pm.PkAnonymity(k=2), data=table, method="attribute-sampling")
+        return [each.columns for each in plan.mechanism.sets], " ".join(plan.notices)
+
+    sets, notices = asked(20)
+    assert min(map(len, sets)) >= 2
+    assert "too many pairs" not in notices
+    sets, notices = asked(201)
+    assert {name for each in sets for name in each} == {f"c{i}" for i in range(201)}
+    assert len(sets) <= 3_000
+    assert "The 201 columns have too many pairs" in notices

@@ -316,6 +316,9 @@ def whole_weights(shares: Sequence[float]) -> tuple[int, ...]:
     return tuple(weights)
 
 
+MOST_PAIRS = 20_000
+"""The largest number of pairs that is sampled by default, of 200 columns; else single columns."""
+
 MOST_SUGGESTED = 12
 """The largest number of tables that a suggested command lists."""
 
@@ -381,6 +384,12 @@ class AttributeSampling(Method):
         unnamed = [name for name in domain.names if named and name not in named]
         tables = self.tables or schema.tables
         notices = list(_unchanged_notices(schema, tables))
+        if not named and math.comb(len(domain.names), 2) > MOST_PAIRS:
+            notices.append(
+                f"The {len(domain.names)} columns have too many pairs to sample each of them: the "
+                "design minimises the errors of single columns. Plan tables of several columns "
+                "(--tables) to estimate them precisely."
+            )
         if unnamed:
             gamma = math.exp(min(log_gamma, LARGEST_LOG_GAMMA))
             kept = [name for name in domain.names if name in named]
@@ -423,13 +432,15 @@ class AttributeSampling(Method):
         return wanted
 
     def _wanted(self, schema: Schema) -> dict[Set, float]:
-        """The declared tables, or all pairs if no table with a randomised column is declared."""
+        """The declared tables; if none has a randomised column, all pairs or all single columns."""
         if stated := self._stated(schema):
             return stated
         names = tuple(column.name for column in schema.randomised)
-        cells, pairs = SetCells(schema), itertools.combinations(names, 2)
-        # Pairs with too many cells cannot be estimated: their records serve the other pairs.
-        estimable = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
+        estimable: list[Set] = []
+        if math.comb(len(names), 2) <= MOST_PAIRS:
+            cells, pairs = SetCells(schema), itertools.combinations(names, 2)
+            # Pairs with too many cells cannot be estimated: their records serve the other pairs.
+            estimable = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
         return dict.fromkeys(estimable, 1.0) or {(name,): 1.0 for name in names}
 
     @classmethod
