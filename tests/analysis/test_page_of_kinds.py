@@ -86,7 +86,7 @@ def test_what_the_cell_says_is_what_happens(row, method, cell):
         return
     assert ("no interval" in cell) == bool(found.no_interval)
     assert bool(np.isfinite(found.se).all()) == (not found.no_interval)
-    exact = cell == "exact" or f"of `{method}` exact" in cell
+    exact = cell == "exact" or f"exact for `{method}`" in cell
     assert exact == bool((found.se == 0).all())
 
 

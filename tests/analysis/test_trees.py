@@ -117,7 +117,7 @@ def test_folder_learner_rules_and_predictions(tmp_path):
     assert tree.to_json()["learner"] == "DecisionTreeClassifier"
     assert tree.features == ["age", "town=n", "town=s", "town=w", "town=missing"]
     assert bayes.accuracy is None
-    with pytest.raises(Exception, match="GaussianNB is none"):
+    with pytest.raises(Exception, match="got GaussianNB"):
         bayes.rules()
 
 

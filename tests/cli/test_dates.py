@@ -103,7 +103,7 @@ def test_what_cannot_be_told_apart_is_said(run: Run, tmp_path: Path, monkeypatch
 
     assert run("describe people.csv --keys born,sex -o s.toml").code == 0
     words = Path("s.toml").read_text()
-    assert "nothing tells day from month" in words
+    assert "day and month are ambiguous" in words
     assert "%d/%m/%Y" in words
     assert "%m/%d/%Y" in words
     assert Schema.load("s.toml")["born"].recoding.date is None

@@ -25,7 +25,7 @@ def test_the_demonstration_fits_on_one_screen_and_says_it_all(here: Path, run: R
     for words in (
         "100,000 people",
         "Asked: k = 100.",
-        "truth",
+        "original",
         "released",
         "estimated",
         "95 % interval",

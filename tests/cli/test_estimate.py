@@ -94,14 +94,14 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--proportion", "income>=inf"), "finite"),
         (
             ("--by", "sex", "--mean", "income", "--share", "row"),
-            "--share says nothing about --mean",
+            "--share does not apply to --mean",
         ),
-        (("--by", "sex", "--total", "income", "--method", "shrunk"), "--method says nothing"),
+        (("--by", "sex", "--total", "income", "--method", "shrunk"), "--method does not apply"),
         (
             ("--by", "sex,region", "--independence", "--mean", "income", "--infer", "population"),
-            "--mean, --infer says nothing about --independence",
+            "--mean, --infer does not apply to --independence",
         ),
-        (("--by", "sex", "--ratio", "F", "M", "--csv"), "--csv says nothing"),
+        (("--by", "sex", "--ratio", "F", "M", "--csv"), "--csv does not apply"),
     ],
 )
 def test_what_cannot_be_estimated_is_one_line(capsys, release, arguments, message):

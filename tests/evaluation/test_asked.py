@@ -91,7 +91,7 @@ def test_questions_are_read_as_they_are_written(text, kind, of, by, family):
 @pytest.mark.parametrize("text", ["", "sex*", "income by ", "ridge: y ~ x"])
 def test_what_is_no_question_is_refused(text):
     """In one line that shows the forms."""
-    with pytest.raises(InvalidNumber, match="no question|is one of"):
+    with pytest.raises(InvalidNumber, match="no planned analysis|is one of"):
         StatedQuestion.of_text(text)
 
 

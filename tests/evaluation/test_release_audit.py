@@ -166,7 +166,7 @@ def test_grouped_releases_are_attacked_by_the_nearest_record(truth, method):
         1 / next(c.attained.k for c in release.certificate.claims)
     )
     assert found.holds
-    assert "no matrices" in found.notes[0]
+    assert "without matrices" in found.notes[0]
 
 
 def test_people_too_many_to_link_leave_the_other_attacks(truth, release, monkeypatch):

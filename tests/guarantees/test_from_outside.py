@@ -108,7 +108,7 @@ def test_one_that_walks_through_steps_promises_nothing_about_reports():
     try:
         whole = pm.design(SCHEMA, Walked(odds=5), data=PEOPLE)
         assert whole.method.name == "retention"
-        with pytest.raises(pm.NotCovered, match="one set of columns"):
+        with pytest.raises(pm.NotCovered, match="one attribute set"):
             pm.design(SCHEMA, Walked(odds=5), data=PEOPLE, method="attribute-sampling")
         made = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=PEOPLE, method="attribute-sampling")
         assert "toy-surprise" not in {claim.name for claim in made.claims}

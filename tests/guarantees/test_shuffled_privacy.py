@@ -111,7 +111,7 @@ def test_a_value_that_rules_a_truth_out_is_refused():
 @pytest.mark.parametrize(
     ("evidence", "words"),
     [
-        (replace(EVIDENCE, data_dependent=True), "chosen by looking at this one"),
+        (replace(EVIDENCE, data_dependent=True), "computed from this one"),
         (replace(EVIDENCE, shuffled=False), "keep their order"),
         (replace(EVIDENCE, mechanism=None, group_sizes=(5, 5)), "matrix"),
         (replace(EVIDENCE, seeded=True), "a seed was used"),

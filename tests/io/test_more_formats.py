@@ -185,7 +185,7 @@ def test_a_sheet_is_named_and_the_row_of_names_is_told(tmp_path):
         open_source(first)
     with pytest.raises(InvalidTable, match=r"no sheet 'dta'. It has: intro, data"):
         open_source(f"{path}#dta")
-    with pytest.raises(InvalidTable, match="row of the column names"):
+    with pytest.raises(InvalidTable, match="row with the column names"):
         open_source(f"{path}#data!x")
     with pytest.raises(InvalidTable, match="has 62 rows|has 63 rows"):
         open_source(f"{path}#data!99")

@@ -118,9 +118,9 @@ def test_what_lies_outside_the_range_is_refused_by_count():
 @pytest.mark.parametrize(
     ("entries", "words"),
     [
-        ("points = [0]", "two points"),
-        ("points = [0, 3, 2]", "rise"),
-        ("points = [0, 1.5]", "whole steps"),
+        ("points = [0]", "two rising points"),
+        ("points = [0, 3, 2]", "rising"),
+        ("points = [0, 1.5]", "multiples of 1 above"),
         ("points = [0, 5]\nstep = 0", "above 0"),
         ("points = [0, 10000000000]\nstep = 0.1", "coarser step"),
         ("points = [0, 'a']", "must state points"),

@@ -115,7 +115,7 @@ def test_matrices_that_were_made_from_the_data_promise_nothing_about_other_table
         "privacy-breach",
     } == set()
     assert PkAnonymity.of(matrix, anonymity_set=100) in made.attained
-    with pytest.raises(NotCovered, match="chosen by looking at this one"):
+    with pytest.raises(NotCovered, match="computed from this one"):
         pm.design(
             Schema((SEX,)),
             DifferentialPrivacy(epsilon=9),

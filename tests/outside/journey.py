@@ -37,7 +37,7 @@ def go_all_the_way() -> None:
     shown = run("protect --method cake --help")
     assert "--doubt NUMBER" in shown
     assert "--slices NUMBER" in shown
-    assert "cake " in run("design --help")
+    assert "cake " in run("design --help-all")
     assert "--doubt NUMBER" in run("design --help-all")
     assert "|lines" in run("protect --help-all")
     assert "|rows" in run("protect --help-all")

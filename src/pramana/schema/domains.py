@@ -158,7 +158,7 @@ class NumberGrid(Categories):
             gaps and min(gaps) > 0 and all(at.denominator == 1 for at in steps),
             "points",
             "A grid must have at least two rising points, at multiples of "
-            "{label_text(self.step)} above the first.",
+            f"{label_text(self.step)} above the first.",
         )
         require(
             max(gaps) < LONGEST_CELL and steps[-1] <= MOST_STEPS,
