@@ -29,7 +29,7 @@ def test_the_demonstration_fits_on_one_screen_and_says_it_all(here: Path, run: R
         "released",
         "estimated",
         "95 % interval",
-        "all of them passed",
+        "all checks passed",
         "AMBER Not for publication",
         "demo-release/",
         "Try next",

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.evaluation.plan_preview import errors_on_data
 from pramana.evaluation.schema_suggestions import suggest_changes
+from pramana.schema.opened_table import OpenedTable
 
 RNG = np.random.default_rng(12)
 N = 3_000
@@ -57,6 +59,21 @@ def test_its_table_is_told_far_better() -> None:
         SCHEMA, pm.PkAnonymity(k=50), records=N, method=pm.Retention(joint=(("sex", "age"),))
     )
     assert error(tied, "sex", "age") < error(apart, "sex", "age") / 2
+
+
+def test_errors_on_data_follow_the_joint_matrix() -> None:
+    """By hand: the variance of each cell is that of keeping or replacing it, over retention."""
+    plan = pm.design(
+        SCHEMA, pm.PkAnonymity(k=20), data=PEOPLE, method=pm.Retention(joint=(("sex", "age"),))
+    )
+    counts = PEOPLE.group_by(["sex", "age"]).aggregate([([], "count_all")])["count_all"]
+    share = counts.to_numpy() / N
+    stays, other = next(s for s in plan.mechanism if len(s.columns) == 2).matrix.values[0, :2]
+    variance = share * stays * (1 - stays) + (1 - share) * other * (1 - other)
+    by_hand = np.sqrt(2 / (math.pi * N) * variance).sum() / (stays - other)
+
+    found = errors_on_data(plan, OpenedTable.of_arrow(PEOPLE))
+    assert dict(found.tables)["sex", "age"] == pytest.approx(by_hand, rel=1e-6)
 
 
 def test_released_checked_and_undone(tmp_path: Path) -> None:

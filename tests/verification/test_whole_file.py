@@ -41,6 +41,15 @@ def unique_on(people: dict[str, np.ndarray], columns: tuple[str, ...]) -> int:
     return sum(rows.count(row) == 1 for row in rows)
 
 
+def test_a_k_of_one_allows_nobody_to_be_found():
+    """1/k = 100 % would call a file green in which everybody is unique."""
+    release = protected(survey(), k=1)
+    assert whole_file.uniqueness_bound(release.certificate) == whole_file.NO_K
+    publishable = whole_file.verdict_of(release.certificate, release.file_risk)
+    assert publishable.colour is Colour.AMBER
+    assert "The guarantees do not cover" in publishable.sentence
+
+
 def test_people_are_counted_exactly():
     """By hand: of five people, the pairs (a, 1) and (b, 2) are unique; no single value is."""
     risk = uniqueness(opened(x=["a", "a", "b", "b", "a"], y=[1, 2, 2, 1, 2]), ["x", "y"])

@@ -88,9 +88,8 @@ def _show(done: Demonstration) -> None:
         for line in done.lines
     ]
     console.print(table_of(heads, rows, right=heads[1:]))
-    passed = sum(check.ok for check in done.verdict.checks)
-    outcome = "all of them passed" if done.verdict.valid else "[bold red]not all passed[/]"
-    console.print(f"Verified from the release alone: {passed} checks, {outcome}.")
+    outcome = "all checks passed" if done.verdict.valid else "[bold red]not all checks passed[/]"
+    console.print(f"Verified from the release alone: {outcome}. {done.verdict.counted()}")
     if done.verdict.publishable is not None:
         show_publishable(console, done.verdict.publishable)
     console.print(f"  {DATA}/     the original data and their schema, which a steward keeps")

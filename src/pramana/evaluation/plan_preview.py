@@ -46,6 +46,7 @@ from pramana.methods.expected_error import (
     ExpectedError,
     Set,
     StepDomain,
+    joint_of,
     mean_squares,
     randomised_in,
     step_domains,
@@ -254,7 +255,7 @@ def errors_on_data(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     retained = isinstance(plan.method, Retention)
     if plan.expected_error is None or not (retained or isinstance(mechanism, AttributeSampler)):
         return None
-    steps = step_domains(schema)
+    steps = step_domains(schema, joint_of(mechanism) if retained else ())
     if retained and any(step.fixed for step in steps):
         return None
     retentions = dict(zip(steps, retentions_of(steps, mechanism), strict=True)) if retained else {}

@@ -180,7 +180,8 @@ class Publishable:
 def uniqueness_bound(certificate: Certificate) -> float:
     """The share of people who may be unique on unchanged columns: 1/k, alpha or xi.
 
-    A k that nobody asked for may be next to none: it makes the bound smaller, never larger.
+    A k that nobody asked for may be next to none: it makes the bound smaller, never larger. A
+    bound of 1, as of k = 1, bounds nothing.
     """
     asked, others = (
         [
@@ -188,7 +189,7 @@ def uniqueness_bound(certificate: Certificate) -> float:
             for claim in certificate.claims
             if (claim.asked is not None) == wanted
             for bound in (claim.attained.link_bound, claim.attained.suggests)
-            if bound is not None
+            if bound is not None and bound < 1
         ]
         for wanted in (True, False)
     )
