@@ -75,7 +75,7 @@ def test_methods_are_tried_and_one_is_recommended():
     assert [answer.columns for answer in best.answers] == [("sex", "age"), ("sex", "region")]
     name, heads, rows = advice.beside()
     assert name == "sex by age"
-    assert heads[:2] == ("sex by age", "truth")
+    assert heads[:2] == ("sex by age", "original")
     assert sum(int(row[1]) for row in rows) == pytest.approx(RECORDS, rel=0.3)
     code, rest = rows[0][0].split(", ", 1)
     worded = advice.beside(Labels(values={"sex": {code: "In words"}}))

@@ -163,7 +163,9 @@ class Advice(Shown):
             if others:
                 reason = f"it has the least error of the methods that identify {bound} ({others})"
             if others and best is not min(within, key=lambda one: one.error):
-                reason = f"it changes unique records; others that identify {bound}: {others}"
+                reason = (
+                    f"it changes unique records; errors of others that identify {bound}: {others}"
+                )
         lines = [f"Take {best.scenario.name}: {_error_words(best)}; {reason}."]
         if within and not best.changes_records:
             lines.append(
@@ -174,7 +176,8 @@ class Advice(Shown):
         if beyond and within:
             names = ", ".join(f"{one.scenario.title} {_share_up(one.exposure)}" for one in beyond)
             lines.append(
-                f"More than {_share_up(self.chance)} of people are identified with: {names}."
+                f"More than {_share_up(self.chance)} are identified, or unique and released "
+                f"unchanged: {names}."
             )
         lines.append(f"{best.scenario.method}: {best.method.when}")
         lacks = _not_covered(best)
@@ -193,7 +196,7 @@ class Advice(Shown):
         elif trial.unanswered:
             state = "cannot answer"
         else:
-            state = "recommended" if trial is self.recommended else ""
+            state = "advised" if trial is self.recommended else ""
         return (
             trial.scenario.title,
             trial.scenario.target,
@@ -215,7 +218,7 @@ class Advice(Shown):
         if not done:
             return "", (), []
         first = done[0].answers[0]
-        heads = (first.name, "truth", *(trial.scenario.method for trial in done))
+        heads = (first.name, "original", *(trial.scenario.title for trial in done))
         cells = [trial.answers[0].largest(CELLS_SHOWN) for trial in done]
         rows = []
         for place, (values, original, _) in enumerate(cells[0]):
