@@ -152,3 +152,22 @@ def test_what_cannot_be_calibrated_is_refused():
         release.crosstab("sex").calibrate(margins("edu"))
     with pytest.raises(pm.NotCovered, match="contradict counts"):
         release.crosstab("place", "sex").calibrate({"place": {"n": 1, "s": 1}})
+
+
+def test_a_total_that_errs_does_not_end_intervals():
+    """With a filter by a randomised column the total is estimated: it is no upper end of a cell."""
+    release = released("retention", 1)
+    table = release.crosstab("place", where="edu == 'c' and place == 's'")
+    made = table.calibrate({"place": {"s": 1}})
+    assert made.high.max() > table.unbiased.sum() + made.se.max()
+    assert made.why.endswith(table.why)
+    whole = release.crosstab("sex", "edu").calibrate({"sex": {"F": 6, "M": 4}})
+    assert whole.high.max() <= RECORDS
+
+
+def test_a_value_given_twice_is_refused(tmp_path):
+    """The last one would win in silence."""
+    file = tmp_path / "margins.csv"
+    file.write_text("column,value,total\nsex,F,1\nsex,M,2\nsex,F,3\n")
+    with pytest.raises(pm.InvalidNumber, match="a value twice"):
+        released("retention", 1).crosstab("sex", "edu").calibrate(file)

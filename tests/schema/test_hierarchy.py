@@ -52,7 +52,7 @@ def test_the_release_has_the_categories_of_the_level(tmp_path):
         ("town", LEVELS, "a column 'town'"),
         ("state", "", "must have a column"),
         ("state", "town,state\n1\n", "a cell for each heading"),
-        ("state", "town,state\n1,A\n1,B\n", "line 3: value '1' is already in line 2"),
+        ("state", "town,state\n1,A\n1,B\n", "line 3: the value of line 2 is listed again"),
     ],
 )
 def test_files_that_are_no_levels_are_refused_by_their_entry(tmp_path, level, levels, what):
@@ -61,3 +61,20 @@ def test_files_that_are_no_levels_are_refused_by_their_entry(tmp_path, level, le
         load(tmp_path, level, levels)
     assert caught.value.fields["column"] == "town"
     assert "s.toml, " in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["../regions.csv", "ABSOLUTE"])
+def test_a_schema_reads_files_of_its_own_folder_only(tmp_path, path):
+    """A schema of somebody else must not publish another file of the machine."""
+    (tmp_path / "regions.csv").write_text(LEVELS)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    path = path.replace("ABSOLUTE", str(tmp_path / "regions.csv"))
+    with pytest.raises(pm.InvalidSchema, match="must be in the folder of the schema"):
+        load(inner, "state", schema=SCHEMA.replace("regions.csv", path))
+
+
+def test_tables_without_end_are_refused_in_one_line():
+    """As deep as Python recurses."""
+    with pytest.raises(pm.InvalidSchema, match="too deep"):
+        pm.Schema.from_toml("a." * 1_500 + "a = 1")

@@ -91,7 +91,12 @@ def margins_of(
             raise InputError("A file of margins must have the columns column, value and total.")
         for row in table.to_pylist():
             by_label = totals.setdefault(str(row["column"]), {})
-            by_label[label_text(row["value"])] = row["total"]
+            label = label_text(row["value"])
+            if label in by_label:
+                raise InvalidNumber(
+                    f"Margins of '{row['column']}' give a value twice.", column=str(row["column"])
+                )
+            by_label[label] = row["total"]
     for name in totals:
         if name not in columns:
             raise UnknownColumn(f"Margins name '{name}', which is no {where}.", column=name)

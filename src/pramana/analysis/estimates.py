@@ -33,6 +33,9 @@ MOST_LINES: Final = 40
 """Cells that are printed; all of them are in ``cells``."""
 
 
+EXACT_TOTAL = 1e-18
+"""A total with at most this variance, as a share of its square, is known exactly."""
+
 INTERNAL = frozenset({"by_groups", "of", "spoken", "stacked", "together", "without_interval"})
 """What completion leaves out: it is for the estimators, not for analysts."""
 
@@ -305,6 +308,8 @@ class Estimate:
                 "Tables of counts and of shares of all records are calibrated, where their "
                 "covariance is known. Ask for counts by a method with published matrices."
             )
+        if not whole > 0:
+            raise NotCovered("The estimated total is not above 0: margins have no shares of it.")
         by_name = dict(zip(self.by, self.labels, strict=True))
         known = margins_of(margins, by_name, where="column of the table")
         places = {self.by.index(name): totals for name, totals in known.items()}
@@ -317,15 +322,17 @@ class Estimate:
         below = above = z * se + half_a_record(se, made.step)
         if made.unseen is not None:
             below, above = map(np.maximum, made.unseen(z), (below, above))
+        total = errors.covariance([np.ones(self.estimate.shape)])[0, 0]
+        most = whole if total <= EXACT_TOTAL * whole**2 else math.inf
         return replace(
             self,
             estimate=made.numbers,
             unbiased=made.numbers,
             se=se,
             low=np.maximum(made.numbers - below, 0),
-            high=np.minimum(made.numbers + above, whole),
+            high=np.minimum(made.numbers + above, most),
             method="calibrated",
-            why=f"the unbiased table with the published margins of {', '.join(known)}.",
+            why=f"the unbiased table with the published margins of {', '.join(known)}. {self.why}",
             together=made,
         )
 

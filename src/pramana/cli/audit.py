@@ -156,7 +156,7 @@ def audit(
         individual = getattr(result, "individual", None)
         if individual is None:
             raise InputError("--records is for a table, not for a release.")
-        with whole_file(records) as place:
+        with whole_file(records, mode=0o600) as place:
             csv.write_csv(individual.to_arrow(), place)
     if json:
         show_json(result.to_json())

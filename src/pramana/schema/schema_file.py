@@ -70,7 +70,10 @@ def read_toml(text: str, *, what: str) -> Form:
 
 def read_schema(text: str, *, folder: Path = Path()) -> Schema:
     """The schema that a TOML text states; ``folder`` holds the files that it names."""
-    raw = _dates_as_text(read_toml(text, what="The schema"))
+    try:
+        raw = _dates_as_text(read_toml(text, what="The schema"))
+    except RecursionError:
+        raise InvalidSchema("The schema must be valid TOML: its tables are too deep.") from None
     tables = raw.pop("columns", {})
     if not isinstance(tables, dict):
         raise InvalidSchema(
@@ -136,6 +139,8 @@ def _with_level(name: str, table: Entries, folder: Path) -> Form:
     path, level = folder / table["hierarchy"]["file"], table["hierarchy"]["level"]
     known = partial(require, entry="hierarchy", column=name)
     known("merge" not in table, text=f"'{name}' must have merge or hierarchy, not both.")
+    inside = path.resolve().is_relative_to(folder.resolve())
+    known(inside, text=f"The hierarchy file {path} must be in the folder of the schema.")
     known(path.is_file(), text=f"The hierarchy file {path} does not exist.")
     rows = list(csv.reader(text_of(path, what="hierarchy file").splitlines()))
     heads = rows[0] if rows else []
@@ -149,7 +154,7 @@ def _with_level(name: str, table: Entries, folder: Path) -> Form:
         before = line_of_value.setdefault(row[0], line)
         known(
             before == line,
-            text=f"{path}, line {line}: value '{row[0]}' is already in line {before}.",
+            text=f"{path}, line {line}: the value of line {before} is listed again.",
         )
         if category := row[heads.index(level)]:
             merge.setdefault(category, []).append(row[0])

@@ -29,6 +29,9 @@ from pramana.schema.schema import Schema
 from pramana.types import BoolArray, Entries
 from pramana.verification.checks import Check, CheckKind
 
+MOST_LOOKED_AT = 1_000_000_000
+"""The most cells that are looked at for all matrices together."""
+
 MOST_CELLS = 50_000_000
 """The largest joint domain that is laid out to see which cells can exist, and the most cells that
 rules may strike out, over and over: more would keep a reader waiting."""
@@ -131,12 +134,18 @@ def label_checks(certificate: Certificate) -> Iterator[Check]:
     moves = mechanism.steps
     if isinstance(mechanism, AttributeSampler):
         moves = tuple(Step(one.columns, one.matrix) for one in mechanism.sets)
+    looked_at = 0
     for step in moves:
         name = f"matrix of {' x '.join(step.columns)}"
         if not set(step.columns) <= ties.keys():
             detail = "it randomises a column without a domain in the schema"
             yield Check.decided(name, False, detail)
             continue
+        tied = {member for column in step.columns for member in ties[column]}
+        looked_at += math.prod(len(schema.column(member).labels) for member in tied)
+        if looked_at > MOST_LOOKED_AT:
+            yield Check.decided(name, False, "its columns are tied into too many cells to look at")
+            return
         good = _covers_domain(schema, step, ties)
         words = "covers the whole domain" if good else "does not cover the domain"
         if good and isinstance(step.matrix, ListedCells):

@@ -189,6 +189,13 @@ def _read(text: str) -> dict[str, Any]:
     questions = draft.get("questions")
     if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
         raise InputError("This file is no survey: it has no list of questions.")
+    of_tables = [(entry, name) for entry in questions for name in ("ask_if", "labels")]
+    if not all(
+        isinstance(at.get(name, {}), dict) for at, name in (*of_tables, (draft, "translations"))
+    ):
+        raise InputError("In a survey file ask_if, labels and translations must be tables.")
+    if not all(isinstance(entry.get(_kind(entry), []), list | dict) for entry in questions):
+        raise InputError("In a survey file the answers to a question must be a list or a table.")
     return draft
 
 

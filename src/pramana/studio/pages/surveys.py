@@ -151,7 +151,8 @@ def _files(studio: Studio) -> list[str]:
     """The survey files of the folder."""
     files = []
     for file in sorted(studio.session.folder.glob("*.toml"))[:MOST_FILES]:
-        with suppress(PramanaError, OSError):  # another file, or gone meanwhile
+        # another file, nested without end, or gone meanwhile
+        with suppress(PramanaError, OSError, RecursionError):
             api.read_survey(api.text_of(file, what="survey file"))
             files.append(file.name)
     return files
