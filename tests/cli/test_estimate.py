@@ -282,3 +282,13 @@ def test_copies_are_in_one_file(capsys, release, tmp_path):
         assert part.to_pylist() == copy.to_pylist()
     code, _, err = run(capsys, "synthesize", release, *options, "--force", "--method", "rank")
     assert (code, "posterior" in err) == (2, True)
+
+
+def test_csv_holds_no_formula(tmp_path, capsys):
+    """A label of somebody else's release must not be computed by a spreadsheet."""
+    table = pa.table({"a": ["=1+1", "b"] * 50})
+    schema = Schema((Column("a", Role.KEY, Categories(("=1+1", "b"))),))
+    api.protect(table, api.design(schema, PkAnonymity(k=5), data=table), to=tmp_path / "r", seed=1)
+    _, out, err = run(capsys, "estimate", str(tmp_path / "r"), "--by", "a", "--csv")
+    assert not err
+    assert "\n'=1+1," in out

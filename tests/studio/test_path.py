@@ -374,7 +374,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(crowd: Visitor) -> Non
         "loss: error of a typical table",
         "risk: links or copies that succeed",
         "one in 5",
-        "truth",
+        "original",
         ">Time<",
         "retention: loss ",
     ):

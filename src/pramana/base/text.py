@@ -35,6 +35,11 @@ MANY = 10**6
 FEW = Decimal("0.0001")
 """Numbers outside this range are written with a power of ten."""
 
+COMPUTED = re.compile(r"[\t\r]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+"""How a text begins that a spreadsheet may take for a formula, also in wide letters."""
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
 EXP_DIGITS = 4
 
 MOST_LINES = 12
@@ -372,6 +377,15 @@ def in_shell(word: str) -> str:
     if word.isprintable():
         return shlex.quote(word)
     return "$'" + "".join(ESCAPES.get(letter) or _visible(letter) for letter in word) + "'"
+
+
+def no_formula(text: str) -> str:
+    """The text, with an apostrophe before it where a spreadsheet would compute it.
+
+    >>> no_formula("=1+1"), no_formula("-8"), no_formula("- none")
+    ("'=1+1", '-8', "'- none")
+    """
+    return f"'{text}" if COMPUTED.match(text) and not NUMBER.fullmatch(text) else text
 
 
 def _visible(letter: str) -> str:

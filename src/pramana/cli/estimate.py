@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pramana import api
-from pramana.base.text import listed, percent, records_that
+from pramana.base.text import listed, no_formula, percent, records_that
 from pramana.cli.options import (
     Infer,
     Replication,
@@ -460,11 +460,13 @@ def show_independence(test: IndependenceTest) -> None:
 
 
 def write_csv(result: Estimate | Regression) -> None:
-    """All rows on stdout, without letters that command a terminal."""
+    """All rows on stdout, without texts that command a terminal or a spreadsheet."""
     table = result.to_arrow()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for row in (table.column_names, *(tuple(row.values()) for row in table.to_pylist())):
-        writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])
+        writer.writerow(
+            [no_formula(harmless(value)) if isinstance(value, str) else value for value in row]
+        )
 
 
 def _ends(low: float, high: float) -> str:

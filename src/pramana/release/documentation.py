@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from pramana.base.text import no_formula
 from pramana.io.base import FORMATS, Format
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.certificate_fields import treatment_of
@@ -427,23 +428,8 @@ def _codebook(certificate: Certificate) -> str:
             _domain(certificate, column),
         ]
         for value, label, kind in _values(certificate, column):
-            writer.writerow(map(_no_formula, [*about, value, label, kind]))
+            writer.writerow(map(no_formula, [*about, value, label, kind]))
     return out.getvalue()
-
-
-def _no_formula(text: str) -> str:
-    """The text, with an apostrophe before it where a spreadsheet would compute it.
-
-    >>> _no_formula("=1+1"), _no_formula("-8"), _no_formula("- none")
-    ("'=1+1", '-8', "'- none")
-    """
-    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
 
 
 def _domain(certificate: Certificate, column: Column) -> str:

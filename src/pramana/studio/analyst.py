@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pramana import api
-from pramana.base.text import percent
+from pramana.base.text import no_formula, percent
 from pramana.errors import InputError, MissingExtra, PramanaError
 from pramana.studio.worker import Workbench
 
@@ -272,10 +272,6 @@ MEDIA: Final = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
-COMPUTED: Final = re.compile(r"[\t\r]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-"""How a text begins that a spreadsheet may take for a formula, also in wide letters."""
-
-NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 PARTING: Final = re.compile(r"[,;\t\r\n\"]")
 """What may part cells: spreadsheets of some countries take semicolons."""
 
@@ -347,8 +343,8 @@ def _spreadsheet_cell(value: Any) -> str:
     ('"x;=1+1"', '-2.5', 'text')
     """
     text = "" if value is None else str(value)
-    if isinstance(value, str) and COMPUTED.match(value) and not NUMBER.fullmatch(value):
-        text = f"'{value}"
+    if isinstance(value, str):
+        text = no_formula(text)
     doubled = text.replace('"', '""')
     return f'"{doubled}"' if PARTING.search(text) else text
 
