@@ -40,7 +40,7 @@ class CoarseWeight:
     """A weight in steps.
 
     >>> CoarseWeight(60, 300, 0.0214).shifted
-    'all weights together come to 2.2 % more than before'
+    'the sum of all weights is 2.2 % more than before'
 
     Attributes:
         step: Weights become multiples of this, and at least this.
