@@ -39,7 +39,7 @@ from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import merge_values
 from pramana.schema.schema import origin_named
 from pramana.schema.schema_entries import json_schema
-from pramana.schema.schema_file import text_of
+from pramana.schema.schema_file import read_toml, text_of
 from pramana.schema.tally import shapes_of
 from pramana.schema.weights import coarse_weight_of
 from pramana.types import TableLike
@@ -74,15 +74,16 @@ if TYPE_CHECKING:
 __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "AttackName", "Budget",
            "CliHints", "Ledger", "MissingValues", "PlanFile", "Provenance", "ReleaseAudit",
            "SurveyPlace", "UniquenessCounter", "advise", "alternative_summary", "attack", "audit",
-           "changed_file", "cli_options", "close_folder", "coarse_weight_of", "compare", "compared",
-           "complete", "composable", "describe", "design", "design_context", "design_for", "drawn",
-           "drawn_beside", "drawn_methods", "earlier_releases", "errors_on_data",
-           "estimate_changes", "evidence", "guarantees_from_options", "invite", "json_schema",
-           "live", "load", "load_survey", "look", "merge_values", "new_survey", "open_source",
-           "options_of", "origin_named", "parse_range", "preview_plan", "preview_survey", "protect",
-           "read", "read_survey", "recoding_gains", "report", "require_free", "serve_folder",
-           "shapes_of", "suggest_changes_if_poor", "survey_toml", "surveys", "tables_of", "text_of",
-           "unchanged_records", "usual_k", "usual_method", "verify"]  # fmt: skip
+           "changed_file", "cli_options", "close_folder", "coarse_weight_of", "compare",
+           "compared", "complete", "composable", "describe", "design", "design_context",
+           "design_for", "drawn", "drawn_beside", "drawn_methods", "earlier_releases",
+           "errors_on_data", "estimate_changes", "evidence", "guarantees_from_options", "invite",
+           "json_schema", "live", "load", "load_survey", "look", "merge_values", "new_survey",
+           "open_source", "options_of", "origin_named", "parse_range", "preview_plan",
+           "preview_survey", "protect", "read", "read_survey", "read_toml", "recoding_gains",
+           "report", "require_free", "serve_folder", "shapes_of", "suggest_changes_if_poor",
+           "survey_toml", "surveys", "tables_of", "text_of", "unchanged_records", "usual_k",
+           "usual_method", "verify"]  # fmt: skip
 
 _SOURCES = {
     "collect.closing": "SurveyPlace close_folder live surveys",

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pramana as pm
-from pramana.errors import Infeasible, InvalidSchema, NotCovered
+from pramana.base.rounding import coarse_up
+from pramana.errors import Infeasible, InvalidSchema, NotCovered, OutsideDomain
 from pramana.microaggregation.anonymisation import suppress
 from pramana.verification.record_checks import record_checks
 
@@ -154,26 +155,63 @@ def test_a_release_says_what_was_suppressed(method, tmp_path):
     assert type(asked).from_certificate(certificate) == asked
 
 
+def altered_checks(release, change):
+    """The checks on suppressed cells of a certificate that states other numbers."""
+    statistics = release.certificate.statistics
+    stated = {**statistics, "suppressed_cells": statistics["suppressed_cells"] | change}
+    certificate = replace(release.certificate, statistics=stated)
+    checks = record_checks(certificate, release.opened, None)
+    return [check for check in checks if check.name == "suppressed cells"]
+
+
 def test_verify_counts_the_missing_cells_that_are_stated(tmp_path):
-    """More suppressed cells than cells are missing: refused. Fewer: the owner's word, and said."""
+    """Ages could not be missing before: as many as are missing now were suppressed, no fewer."""
     plan = pm.design(SCHEMA, pm.KAnonymity(k=5), data=people(), method=pm.Permute(suppress=True))
     release = pm.protect(people(), plan, to=tmp_path / "release", seed=1)
     missing = sum(release.table[name].null_count for name in ("town", "age"))
+    suppressed = release.table["age"].null_count
     stated = release.certificate.statistics["suppressed_cells"]
     (check,) = [c for c in release.verify().checks if c.name == "suppressed cells"]
+    assert stated["complete_keys"] == ["age"]
     assert check.state == "asserted"
     assert f"{missing} cells of keys missing" in check.detail
     words = f"at least {stated['least']} and at most {stated['at_most']} cells of keys to missing"
     assert words in (tmp_path / "release" / "README.md").read_text()
     assert words in pm.report(release).html
 
-    for change in ({"least": missing + 1, "at_most": 500}, {"at_most": 500}, {"at_most": 101}):
-        altered = replace(
-            release.certificate,
-            statistics={**release.certificate.statistics, "suppressed_cells": stated | change},
-        )
-        failed = [c.name for c in record_checks(altered, release.opened, None) if not c.ok]
-        assert failed == ["suppressed cells"], change
+    assert suppressed > 10
+    too_many = ({"least": missing + 1, "at_most": 500}, {"at_most": 500}, {"at_most": 101})
+    for change in (*too_many, {"least": 0, "at_most": 10}, {"least": 0, "at_most": 0}):
+        (check,) = altered_checks(release, change)
+        assert check.state == "failed", change
+
+
+def test_suppressed_cells_are_proven_where_no_key_could_be_missing(tmp_path):
+    """The number of missing cells is the number of suppressed ones."""
+    table = people().set_column(0, "town", people()["town"].fill_null("a"))
+    schema = pm.Schema(
+        (pm.Column("town", pm.Role.KEY, pm.Categories(tuple("abcde"))), *SCHEMA.columns[1:])
+    )
+    plan = pm.design(schema, pm.KAnonymity(k=5), data=table, method=pm.Permute(suppress=True))
+    release = pm.protect(table, plan, to=tmp_path / "release", seed=1)
+    missing = sum(release.table[name].null_count for name in ("town", "age"))
+    (check,) = altered_checks(release, {})
+
+    assert check.state == "passed"
+    assert release.certificate.statistics["suppressed_cells"]["at_most"] == coarse_up(missing)
+    for at_most in (0, 1, 5, 10, 100, 200):
+        (check,) = altered_checks(release, {"least": 0, "at_most": at_most})
+        assert (check.state == "passed") == (at_most == coarse_up(missing))
+
+
+def test_suppression_does_not_admit_missing_values_that_the_schema_refuses():
+    """Designed without the data: missing cells of the release alone were suppressed."""
+    town = pm.Column("town", pm.Role.KEY, pm.Categories(tuple("abcde")))
+    schema = pm.Schema((town, *SCHEMA.columns[1:]))
+    asked = pm.Permute(suppress=True)
+    plan = pm.design(schema, pm.KAnonymity(k=5), records=400, method=asked)
+    with pytest.raises(OutsideDomain):
+        pm.protect(people(), plan, seed=1)
 
 
 def test_without_suppression_certificates_are_as_before(tmp_path):

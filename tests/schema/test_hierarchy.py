@@ -72,9 +72,3 @@ def test_a_schema_reads_files_of_its_own_folder_only(tmp_path, path):
     path = path.replace("ABSOLUTE", str(tmp_path / "regions.csv"))
     with pytest.raises(pm.InvalidSchema, match="must be in the folder of the schema"):
         load(inner, "state", schema=SCHEMA.replace("regions.csv", path))
-
-
-def test_tables_without_end_are_refused_in_one_line():
-    """As deep as Python recurses."""
-    with pytest.raises(pm.InvalidSchema, match="too deep"):
-        pm.Schema.from_toml("a." * 1_500 + "a = 1")

@@ -33,7 +33,6 @@ from __future__ import annotations
 import bisect
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -518,7 +517,7 @@ SKIPPED: Final = "does not apply"
 """The answer to a question that a person is not asked, by the answers before it."""
 
 TRANSLATIONS: Final[dict[str, dict[str, Any]]] = {
-    file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8"))
+    file.name.removesuffix(".toml"): read_toml(file.read_text(encoding="utf-8"), what=file.name)
     for file in (files("pramana.collect") / "words").iterdir()
     if file.name.endswith(".toml")
 }

@@ -162,7 +162,7 @@ class Grouped(Method):
                 'or set missing = "category".'
             )
         if self.suppress:
-            context = replace(context, schema=_with_missing(context.schema))
+            _with_missing(context.schema)
         for name in self.responses:
             context.schema.column(name)
         target = single_target(asked, KAnonymity, method=self.name)
@@ -220,8 +220,17 @@ class Grouped(Method):
             )
             # Rounded up, and down, to 1, 2, 5, 10, ...
             least = round(1 / coarse_up(1 / least)) if least else 0
-            bounds = {"at_most": int(coarse_up(cells)), "least": least}
-            plan = replace(plan, public={**plan.public, "suppressed_cells": bounds})
+            complete = [
+                column.name
+                for column in plan.schema.randomised
+                if column.missing == "refuse" or (column.domain and column.missing is None)
+            ]
+            bounds = {"at_most": int(coarse_up(cells)), "least": least, "complete_keys": complete}
+            plan = replace(
+                plan,
+                schema=_with_missing(plan.schema),
+                public={**plan.public, "suppressed_cells": bounds},
+            )
         return LocalTable.of(released).shuffle(keystream=keystream), plan
 
     def regrouped(

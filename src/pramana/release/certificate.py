@@ -495,7 +495,8 @@ class Certificate:
         if self.accepted_risk:
             promises.append(accepted_words(self.accepted_risk))
         if "suppressed_cells" in self.statistics:
-            promises.append(_suppressed_words(**self.statistics["suppressed_cells"]))
+            cells = self.statistics["suppressed_cells"]
+            promises.append(_suppressed_words(cells["least"], cells["at_most"]))
         if "unchanged_records" in self.statistics:
             promises.append(self._unchanged_words())
         return promises
@@ -571,10 +572,14 @@ class UnchangedRecordsForm(Struct):
 
 
 class SuppressedCellsForm(Struct):
-    """Bounds on the number of key cells that were set to missing."""
+    """Bounds on the number of key cells that were set to missing.
+
+    ``complete_keys`` had no missing value before: the schema did not allow for one.
+    """
 
     least: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     at_most: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    complete_keys: list[str] = msgspec.field(default_factory=list)
 
 
 class StatisticsForm(msgspec.Struct):

@@ -6,11 +6,12 @@ import csv
 import datetime as dt
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+import tomli  # tomllib, until Python 3.15, stores every prefix of a dotted key: 40 kB take 1.6 GB
 
 from pramana.base.atomic_files import read_file
 from pramana.base.text import as_table, names_of_table
@@ -33,6 +34,9 @@ from pramana.schema.schema_entries import (
     refuse_unknown,
 )
 from pramana.types import Entries, Form
+
+DEEPEST: Final = 30
+"""Nested tables and lists; a schema, plan or survey has at most five."""
 
 
 def text_of(path: Path, *, what: str = "schema file") -> str:
@@ -57,23 +61,28 @@ def read_schema_file(path: Path) -> Schema:
 
 
 def read_toml(text: str, *, what: str) -> Form:
-    """The tables of a TOML text; a text that is none, or is nested without end, is refused."""
+    """The tables of a TOML text, of which at most ``DEEPEST`` are nested."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        form = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         raise InvalidSchema(f"{what} must be valid TOML: {error}.") from None
     except (ValueError, RecursionError):
         raise InvalidSchema(
-            f"{what} must be valid TOML: a number has too many digits, or lists are too deep."
+            f"{what} must be valid TOML: a number has too many digits, or tables or "
+            "lists are nested too deeply."
         ) from None
+    level: list[Any] = [form]
+    for _ in range(DEEPEST):
+        inner = [part.values() if isinstance(part, dict) else part for part in level]
+        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+    if level:
+        raise InvalidSchema(f"{what} must not have more than {DEEPEST} nested tables or lists.")
+    return form
 
 
 def read_schema(text: str, *, folder: Path = Path()) -> Schema:
     """The schema that a TOML text states; ``folder`` holds the files that it names."""
-    try:
-        raw = _dates_as_text(read_toml(text, what="The schema"))
-    except RecursionError:
-        raise InvalidSchema("The schema must be valid TOML: its tables are too deep.") from None
+    raw = _dates_as_text(read_toml(text, what="The schema"))
     tables = raw.pop("columns", {})
     if not isinstance(tables, dict):
         raise InvalidSchema(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -117,7 +116,7 @@ async def edit(request: Request, studio: Studio) -> Response:
 
 @PAGES.post("/surveys/edit")
 async def change(request: Request, studio: Studio, form: Form) -> Response:
-    """Keep the form as it is; a button adds, moves or removes a question."""
+    """Keep what the form states; a button adds, moves or removes a question."""
     session = studio.session
     before = _read(session.now.survey)
     draft = _with_form(before, form)
@@ -182,10 +181,7 @@ def _preview(studio: Studio) -> Job:
 
 def _read(text: str) -> dict[str, Any]:
     """The entries of a survey file, of which only the outline must be right."""
-    try:
-        draft = tomllib.loads(text)
-    except ValueError:
-        raise InputError("The survey file must be valid TOML.") from None
+    draft = api.read_toml(text, what="The survey")
     questions = draft.get("questions")
     if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
         raise InputError("This file is no survey: it has no list of questions.")
@@ -236,7 +232,7 @@ def _codes(question: dict[str, Any]) -> dict[str, str]:
 
 
 def _values(question: dict[str, Any], kind: str) -> str:
-    """What can be answered, as it is typed."""
+    """The possible answers, in the spelling of the form."""
     if kind != "answers":
         return ", ".join(map(str, question[kind]))
     codes = _codes(question).items()

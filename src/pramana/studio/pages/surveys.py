@@ -151,8 +151,7 @@ def _files(studio: Studio) -> list[str]:
     """The survey files of the folder."""
     files = []
     for file in sorted(studio.session.folder.glob("*.toml"))[:MOST_FILES]:
-        # another file, nested without end, or gone meanwhile
-        with suppress(PramanaError, OSError, RecursionError):
+        with suppress(PramanaError, OSError):  # another file, or gone meanwhile
             api.read_survey(api.text_of(file, what="survey file"))
             files.append(file.name)
     return files
