@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -286,36 +286,70 @@ def expected_error(
     """The errors of single columns and of all tables that some round contains.
 
     A table T is put together from its effects U, each from every round that contains U, weighted by
-    its information p^2 / (1 - p). Noise adds rank(U) / (information about U) for each effect to the
-    sum of squared errors. Whether a person keeps the cell or not adds (1 - p) / p (1 - 2 / D) in
-    it, and (1 - p) / p / D^2 everywhere. Shares of cells are taken to be as uneven as usual.
+    its information p^2 / (1 - p). Let I_U be the information of all these rounds. An answer x of a
+    round that shares the columns R with T then counts, in a cell t of T,
+
+        h(x) = p^2 / (1 - p) sum_U prod_U (1[x_a = t_a] - 1 / D_a) / (I_U prod_(T - U) D_a)
+
+    over the effects U of R, and adds (1 - p) / p (E h^2 + mean(h^2) / p) to the variance. The last
+    terms sum to rank(U) / (I_U D_T^2) over the effects. Shares of cells are taken to be as uneven
+    as usual, and those of the other cells as even.
     """
     sizes = {column.name: len(column.labels) for column in schema.randomised}
     cells = {round_.columns: round_.matrix.size for round_ in mechanism.sets}
     information: dict[frozenset[str], float] = {}
+    kept: dict[frozenset[str], float] = {}
     for round_ in mechanism.sets:
         rate = float(round_.matrix.retention)
-        for effect in _effects(round_.columns):
-            key = frozenset(effect)
-            information[key] = information.get(key, 0.0) + rate**2 / (1 - rate)
+        for effect in map(frozenset, _effects(round_.columns)):
+            information[effect] = information.get(effect, 0.0) + rate**2 / (1 - rate)
+            kept[effect] = kept.get(effect, 0.0) + rate**3 / (1 - rate)
     errors = {}
     for table in dict.fromkeys([*cells, *itertools.combinations(sizes, 2), *stated]):
         if frozenset(table) not in information:
             continue
         count = cells.get(table) or math.prod(sizes[name] for name in table)
-        noise = sum(
-            math.prod(sizes[name] - 1 for name in effect) / information[frozenset(effect)]
-            for effect in _effects(table)
-        )
-        rates = np.array([float(held.matrix.retention) for held in mechanism.containing(table)])
-        weights = rates**2 / (1 - rates) / information[frozenset(table)]
-        kept = float((weights**2 * (1 - rates) / rates).sum())
+        sizes_here = {name: sizes[name] for name in table}
+        noise, member, other = _squares(sizes_here, information, kept)
         shares = likely_shares(1 / count)
-        moved = kept * (shares * (1 - 2 / count) + 1 / count**2)
-        variance = noise / math.prod(sizes[name] for name in table) ** 2 + moved
-        deviation = float(np.sqrt(variance).mean())
+        deviation = float(np.sqrt(noise + shares * member + (1 - shares) * other).mean())
         errors[table] = count * deviation * math.sqrt(2 / math.pi / records)
     return ExpectedError(tuple(errors.items()), tuple(t for t in stated if t in errors))
+
+
+def _squares(
+    sizes: Mapping[str, int],
+    information: Mapping[frozenset[str], float],
+    kept: Mapping[frozenset[str], float],
+) -> tuple[float, float, float]:
+    """The variance of a cell by noise, and by each record inside it and outside, on average."""
+    table, whole = tuple(sizes), math.prod(sizes.values())
+    noise = sum(
+        math.prod(sizes[name] - 1 for name in effect) / information[frozenset(effect)]
+        for effect in _effects(table)
+    )
+    added = dict.fromkeys(((), *_effects(table)), 0.0)
+    for columns in _effects(table):
+        # p^3 / (1 - p) of the rounds that hold these columns of the table and no other one
+        alone = sum(
+            (-1) ** (len(more) - len(columns)) * kept[frozenset(more)]
+            for more in _effects(table)
+            if set(columns) <= set(more)
+        )
+        for agreeing in added:
+            counted = sum(
+                math.prod(sizes[name] * (name in agreeing) - 1 for name in effect)
+                / information[frozenset(effect)]
+                for effect in _effects(columns)
+            )
+            added[agreeing] += alone * (counted / whole) ** 2
+    member = added.pop(table)
+    cells = {
+        agreeing: math.prod(n - 1 for a, n in sizes.items() if a not in agreeing)
+        for agreeing in added
+    }
+    other = sum(cells[agreeing] * square for agreeing, square in added.items()) / max(whole - 1, 1)
+    return noise / whole**2, member, other
 
 
 def _effects(table: Set) -> Iterator[Set]:
