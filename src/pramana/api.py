@@ -235,12 +235,12 @@ def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
         found: numbers with their intervals.
         identity: of the chart in the page.
     """
-    from pramana.base.charts import inline_svg
+    from pramana.base.charts import fitting_svg
 
     chart = found.plot()
     title = chart.title.text
     chart.title.subtitle = []  # the page says it beside the chart
-    return inline_svg(chart, identity=identity, title=str(title), text=found.note)
+    return fitting_svg(chart, identity=identity, title=str(title), text=found.note)
 
 
 def unchanged_records(release: Release | str | Path, original: TableLike) -> UnchangedRecords:

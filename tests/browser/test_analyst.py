@@ -100,7 +100,7 @@ def test_from_the_folder_to_a_file(chromium: Any, studio: str, name: str, tmp_pa
     page.get_by_role("button", name="Show the table").click()
     page.locator("table.estimates").wait_for()
     expect(page.locator("table.estimates")).to_contain_text("%")
-    expect(page.locator(".drawn svg")).to_have_count(1)
+    expect(page.locator(".drawn svg").filter(visible=True)).to_have_count(1)
     page.get_by_text("Weighted by w." if name == "survey" else "Not weighted.").first.wait_for()
     for ending in ("csv", "xlsx"):
         with page.expect_download() as waiting:

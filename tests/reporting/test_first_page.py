@@ -66,7 +66,7 @@ def test_a_sound_release_is_said_to_hold(certificate):
     page = page_of(certificate)
 
     assert page[0].tone == "good"
-    assert page[0].text.startswith("The guarantees hold.")
+    assert page[0].text.startswith("Can be published. The guarantees hold.")
     assert facts_of(page)["Checks"] == HOLDS.counted()
 
 
@@ -75,9 +75,9 @@ def test_a_sound_release_is_said_to_hold(certificate):
     [
         ({"verdict": Verdict((Check.decided("data", False, "d"),))}, "Do not publish", "bad"),
         ({"attacks": [attack(2900)]}, "Do not publish", "bad"),
-        ({"verdict": None}, "The release was not verified", "stated"),
+        ({"verdict": None}, "Needs a decision before it is published. The release was", "stated"),
         ({"risk": IDENTIFIED}, "Do not publish: column number", "bad"),
-        ({"risk": FOUND}, "The guarantees do not cover all", "stated"),
+        ({"risk": FOUND}, "Needs a decision before it is published. The guarantees", "stated"),
     ],
 )
 def test_what_fails_is_said_first(certificate, change, word, tone):

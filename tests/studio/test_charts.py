@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pramana.base.charts import WIDTHS
 from pramana.studio.view import drawn
 from tests.studio.conftest import words
 
@@ -35,9 +36,9 @@ def test_methods_have_names_axes_the_chance_and_words() -> None:
     assert "risk: links or copies that succeed" in shown
     assert "one in 20" in shown
     assert "m3 k = 20: loss 10 %, risk 0.16 %, best so far" in svg
-    assert svg.count("best so far") == 2  # in words, and where one points at it
+    assert svg.count("best so far") == 2 * len(WIDTHS)  # in words, and where one points at it
     assert pointed(svg)[0] == "m3 k = 20: loss 10 %, risk 0.16 %, best so far"
-    assert len(pointed(svg)) == len(PLACES)
+    assert len(pointed(svg)) == len(PLACES) * len(WIDTHS)
     assert 'role="img"' in svg
 
 
@@ -52,7 +53,7 @@ def test_truth_stands_beside_estimates_with_their_intervals() -> None:
     rows = (("N", 60, 55.0, 50.0, 62.0), ("S", 40, None, None, None))
     svg = drawn("drawn_beside", "region", rows, identity="beside-0")["svg"]
     assert {"N", "S", "region", "estimated", "truth"} <= set(texts(svg))
-    assert len(re.findall(r'<line[^>]*stroke="#0b5f8a"', svg)) == 1
+    assert len(re.findall(r'<line[^>]*stroke="#0b5f8a"', svg)) == len(WIDTHS)
     assert "N: estimated 55.0 % (50.0 % to 62.0 %), truth 60.0 %" in words(svg)
     assert "N: estimated 55.0 % (50.0 % to 62.0 %)" in pointed(svg)
     assert "S: truth 40.0 %" in pointed(svg)

@@ -63,9 +63,23 @@ MARK: Final = re.compile(r'<(path aria-label="([^"]*)" role="graphics-symbol"[^>
 """A point or a bar of a chart, with its label."""
 
 
+WIDTHS: Final = (340, 620, 1000)
+"""Of the same chart in a page, in pixels; charts.css shows the one that its card has room for."""
+
+
+def fitting_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
+    """A chart in each of the widths, so that its letters have one size on a phone and a desk."""
+    size = {"type": "fit-x", "contains": "padding"}
+    return "".join(
+        inline_svg(chart.properties(width=wide, autosize=size), identity=f"{identity}-{wide}",
+                   title=title, text=text)
+        for wide in WIDTHS
+    )  # fmt: skip
+
+
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     """SVG for a page, with name and description, and without styles, which a page may forbid."""
-    body = chart if isinstance(chart, str) else plain_svg(chart)
+    body = plain_svg(chart)
     opening = re.match(r"<svg[^>]*>", body)
     assert opening is not None  # noqa: S101 - the library writes nothing else
     size = re.search(r'viewBox="0 0 (\S+) (\S+)"', opening.group())

@@ -220,10 +220,13 @@ class Advice(Shown):
         first = done[0].answers[0]
         heads = (first.name, "original", *(trial.scenario.title for trial in done))
         cells = [trial.answers[0].largest(CELLS_SHOWN) for trial in done]
+        bins = {} if done[0].plan is None else done[0].plan.schema.bin_words
         rows = []
         for place, (values, original, _) in enumerate(cells[0]):
             words = (
-                "(missing)" if value is None else names.beside_codes(column, (value,))[0]
+                "(missing)"
+                if value is None
+                else bins.get(column, {}).get(value) or names.beside_codes(column, (value,))[0]
                 for column, value in zip(first.columns, values, strict=True)
             )
             counts = (of_method[place][2] for of_method in cells)

@@ -15,7 +15,7 @@ from importlib.resources import as_file
 from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from pramana.base.charts import inline_svg, plain_svg, readable
+from pramana.base.charts import fitting_svg, plain_svg, readable
 from pramana.base.look import tokens
 from pramana.errors import MissingExtra
 
@@ -89,6 +89,11 @@ class Drawing:
     def svg(self) -> str:
         """Drawn once, whatever it becomes part of."""
         return plain_svg(self.chart)
+
+    @property
+    def inline(self) -> str:
+        """For a page, in the widths that its cards have."""
+        return fitting_svg(self.chart, identity=self.identity, title=self.title, text=self.text)
 
 
 @dataclass(frozen=True)
@@ -186,8 +191,7 @@ def _shown(value: object) -> object:
 def _drawn(block: Drawing) -> Markup:
     from markupsafe import Markup
 
-    svg = inline_svg(block.svg, identity=block.identity, title=block.title, text=block.text)
-    return Markup(svg)  # noqa: S704 - drawn here, its texts escaped
+    return Markup(block.inline)  # noqa: S704 - drawn here, its texts escaped
 
 
 ACCESSIBLE: Final = "ua-1"

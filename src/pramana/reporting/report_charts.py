@@ -1,8 +1,8 @@
 """Plots of reports: shares with intervals, attacks with what is promised, risk against loss.
 
 Every plot has a title and a description for readers who cannot see it, and a table below it has the
-numbers. Marks differ in shape as well as in colour. Charts are narrow, so that their letters stay
-readable on a phone, and no chart grows with the data.
+numbers. Marks differ in shape as well as in colour. A page has each chart in several widths. No
+chart grows with the data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from pramana.base.charts import altair, inline_svg, rows_of, styled
+from pramana.base.charts import WIDTHS, altair, rows_of, styled
 from pramana.base.measured_share import Measured
 from pramana.base.text import percent_down, percent_up
 from pramana.reporting.document import Drawing
@@ -25,7 +25,10 @@ COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "b
 SHAPES = {"truth": "cross", "released": "diamond", "estimated": "circle"}
 SERIES = {"estimated": "estimated", "released": "as released", "truth": "truth"}
 WIDE, WIDER, TALL = 270, 560, 300
-ROW, LABEL, LETTERS, PADDING = 9, 170, 26, 10
+NARROWEST = WIDTHS[0] - 80
+"""Pixels between the axes."""
+
+ROW, TALLEST, LABEL, LETTERS, PADDING = 9, 44, 170, 26, 10
 CURVE_TICKS, CURVE_WORDS = 8, 12
 LEAST_SHARE = 1e-4
 LETTER, LINE = 7, 15
@@ -51,6 +54,8 @@ class ColumnView:
         level: of the intervals.
         truth: shares in the original data; only in a report for the owner.
         curve: whether the values are many and in an order, so that a curve shows them.
+        widths: of the bins that the values are, where they differ: their shares are drawn for
+            each unit, since a wide bin has more records.
         note: what else there is to say.
     """
 
@@ -67,6 +72,7 @@ class ColumnView:
     level: float = 0.95
     truth: tuple[float, ...] | None = None
     curve: bool = False
+    widths: tuple[float, ...] = ()
     note: str = ""
 
     @property
@@ -107,7 +113,9 @@ def rounded_percent(share: float) -> str:
 # -- shares of a column ----------------------------------------------------------------------------
 
 
-def shares(identity: str, view: ColumnView, *, title: str, wide: int = WIDE) -> Drawing:
+def shares(
+    identity: str, view: ColumnView, *, title: str, wide: int = WIDE, roomy: bool = False
+) -> Drawing:
     """Shares of a column: estimates with their intervals, and what else is known of it.
 
     Few values stand below each other. Many values in an order are a curve, so that no chart grows
@@ -134,7 +142,8 @@ def shares(identity: str, view: ColumnView, *, title: str, wide: int = WIDE) -> 
             yOffset=alt.YOffset("series:N", sort=[SERIES[kind] for kind in view.series]),
         )
         layers = _marks(view, base, "x", rule=2, point=45)
-        height = alt.Step(max(ROW * len(view.series), 20), **{"for": "position"})
+        step = max(ROW * len(view.series), 20, wide // (2 * len(view.labels)) if roomy else 0)
+        height = alt.Step(min(step, TALLEST), **{"for": "position"})
     words = [_description(view, place) for place in range(len(view.labels))]
     if view.curve:
         words = words[:: max(len(words) // CURVE_WORDS, 1)]
@@ -147,11 +156,13 @@ def _point(view: ColumnView, kind: str, values: Sequence[float], place: int) -> 
     row = {
         "row": label if view.curve else _lines(label),
         "series": series,
-        "share": _drawable(values, place),
+        "share": _drawable(view, values, place),
         "words": f"{label}: {series} {rounded_percent(values[place])}",
     }
     if kind == "estimated":
-        row |= {"low": _drawable(view.low, place), "high": _drawable(view.high, place)}
+        row |= {
+            "low": _drawable(view, view.low, place), "high": _drawable(view, view.high, place)
+        }  # fmt: skip
         row["words"] = f"{row['words']}{_interval_text(view, place)}"
     return row
 
@@ -161,10 +172,11 @@ def _lines(label: str) -> str:
     return "\n".join(wrap(label, LETTERS, max_lines=2, placeholder=" …")) or label
 
 
-def _drawable(values: Sequence[float] | None, place: int) -> float | None:
+def _drawable(view: ColumnView, values: Sequence[float] | None, place: int) -> float | None:
+    """A share between 0 and 1, for each unit of its bin where bins differ in width."""
     if values is None or not math.isfinite(values[place]):
         return None
-    return min(max(values[place], 0.0), 1.0)
+    return min(max(values[place], 0.0), 1.0) / (view.widths[place] if view.widths else 1)
 
 
 def _marks(view: ColumnView, base: Any, along: str, *, rule: int, point: int) -> list[Any]:
@@ -173,7 +185,7 @@ def _marks(view: ColumnView, base: Any, along: str, *, rule: int, point: int) ->
     channel, end = (alt.X, alt.X2) if along == "x" else (alt.Y, alt.Y2)
     level = f", with {100 * view.level:g} % intervals" if view.low is not None else ""
     scale = {
-        "title": f"share of records{level}",
+        "title": f"share of records{f' per unit of {view.name}' if view.widths else ''}{level}",
         "axis": alt.Axis(format="~%", tickCount=5, labelFlush=False, labelOverlap="greedy"),
         "scale": alt.Scale(zero=True),
     }
@@ -326,18 +338,21 @@ def _frame(rows: Sequence[Form], chances: Sequence[float] = ()) -> tuple[float, 
 def _labelled(
     rows: Sequence[Form], frame: tuple[float, float, float], chances: Sequence[float] = ()
 ) -> list[Form]:
-    """Places of the names: next to their points, as near as they cover nothing."""
+    """Places of the names: next to their points, as near as they cover nothing.
+
+    What is apart in the narrowest chart is apart in all.
+    """
     most, low, high = frame
     scale = TALL / math.log(high / low)
-    spots = [(WIDER * r["loss"] / most, scale * math.log(high / r["risk"])) for r in rows]
+    spots = [(NARROWEST * r["loss"] / most, scale * math.log(high / r["risk"])) for r in rows]
     lines = [scale * math.log(high / chance) for chance in chances]
     taken: list[tuple[float, float, float, float]] = [(x - 6, x + 6, y, LINE) for x, y in spots]
-    taken += [(WIDER - LETTER * 10, WIDER, y - 7, LINE) for y in lines]
-    taken += [(0, WIDER, y, LINE / 2) for y in lines]
+    taken += [(NARROWEST - LETTER * 10, NARROWEST, y - 7, LINE) for y in lines]
+    taken += [(0, NARROWEST, y, LINE / 2) for y in lines]
     labels = []
     for at in sorted(range(len(rows)), key=lambda place: spots[place][1]):
         x, y = spots[at]
-        right = x > WIDER / 2
+        right = x > NARROWEST / 2
         long = LETTER * len(rows[at]["name"])
         left, end = (x - 9 - long, x - 9) if right else (x + 9, x + 9 + long)
         free = (
@@ -366,7 +381,7 @@ def drawn_methods(
         axes=("loss: error of a typical table", "risk: links or copies that succeed"),
         best=best,
     )
-    return _inline(plot)
+    return plot.inline
 
 
 def drawn_beside(
@@ -392,8 +407,4 @@ def drawn_beside(
         name, name, labels=labels, estimated=estimated, low=low, high=high, truth=original,
         curve=len(rows) > MOST_ROWS,
     )  # fmt: skip
-    return _inline(shares(identity, view, title=f"{name}: original data and estimates"))
-
-
-def _inline(plot: Drawing) -> str:
-    return inline_svg(plot.svg, identity=plot.identity, title=plot.title, text=plot.text)
+    return shares(identity, view, title=f"{name}: original data and estimates").inline

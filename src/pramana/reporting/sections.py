@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
@@ -53,7 +52,9 @@ FEW_CHECKS = 12
 """Checks that the owner asserts: more of them are shown on a click."""
 
 MOST_CHARTS = 10
-MOST_ATTACKS = 6
+LEAST_ATTACKS, MOST_ATTACKS = 3, 6
+"""Attacks of the chart on the first page: fewer are a line of text."""
+
 MOST_VALUES, MOST_POINTS = 12, 150
 """Values that a chart shows, below each other and as a curve: the page has a bounded length."""
 
@@ -73,6 +74,13 @@ TONES: Final[dict[Colour, Literal["good", "stated", "bad"]]] = {
     Colour.AMBER: "stated",
     Colour.RED: "bad",
 }
+DECISIONS: Final = {
+    Colour.GREEN: "Can be published. ",
+    Colour.AMBER: "Needs a decision before it is published. ",
+    Colour.RED: "",
+}
+"""What is asked of who signs; a red reason says it itself."""
+
 
 ANALYSIS_CODE = """import pramana as pm
 
@@ -137,8 +145,8 @@ def first_page(
         Words(SEEDED, "warning") if certificate.reproducible else None,
         _usefulness(views),
         None if chart is None else Words(chart.title, "strong"),
-        chart,
         None if chart is None else Words(caption + _unweighted_words(certificate), "quiet"),
+        chart,
         None if external else Signature(("Name and office", "Place and date", "Signature")),
     ]
     return tuple(block for block in blocks if block is not None)
@@ -157,7 +165,8 @@ def verdict_words(
     elif any(attack.broken for attack in attacks):
         failed = "an attack breaks a guarantee"
     decision = verdict_of(certificate, risk, failed=failed, checked=verdict is not None)
-    return Words(decision.sentence, TONES[decision.colour])
+    words = DECISIONS[decision.colour] + decision.sentence
+    return Words(words, TONES[decision.colour])
 
 
 def _main_claim(certificate: Certificate) -> Claim | None:
@@ -248,8 +257,8 @@ def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
 
 
 def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Drawing | None, str]:
-    """Attacks for the owner, a column with its errors for everybody else."""
-    if attacks:
+    """Attacks for the owner where there are some, else a column with its errors."""
+    if len(attacks) >= LEAST_ATTACKS:
         shown = sorted(attacks, key=lambda attack: (attack.bound is None, -attack.value))
         shown = [attack for attack in attacks if attack in shown[:MOST_ATTACKS]]
         return ranges("first", shown, title="Attacks, guessing and guarantees", wide=WIDER), (
@@ -266,7 +275,9 @@ def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Dr
         legend = "Shares as released."
     elif not np.allclose(view.estimated, view.released, rtol=1e-9, atol=5e-4):
         legend += " Diamonds: direct counts of the released records, which are biased."
-    return shares("first", view, title=name, wide=WIDER), legend
+    if view.widths:
+        legend += " Bins differ in width: the axis shows the share of one unit."
+    return shares("first", view, title=name, wide=WIDER, roomy=True), legend
 
 
 # -- guarantees ------------------------------------------------------------------------------------
@@ -361,34 +372,29 @@ def _with_shares(
         f"{max(100 * float(1 - main[shown].sum()), 0.0):.3g} % of the records together."
     )  # fmt: skip
     words = [*certificate.labels.named(column.name, column.labels)]
-    if isinstance(column.domain, Bins) and not column.domain.names and not named:
-        words[: column.domain.size] = bins_in_words(column.domain.edges)
+    if isinstance(column.domain, Bins) and not named:
+        words[: column.domain.size] = column.domain.words
     return replace(
         view,
         labels=tuple(words[place] for place in shown),
         level=0.95 if estimate is None else estimate.level,
         curve=curve,
+        widths=_unequal_widths(column, shown),
         note=note,
         **{name: tuple(map(float, values[shown])) for name, values in series.items()},  # type: ignore[arg-type]
     )
 
 
-def bins_in_words(edges: Sequence[float]) -> list[str]:
-    """Bins as people read them.
-
-    >>> bins_in_words((15, 20, 30.5)), bins_in_words((-math.inf, 18, math.inf))
-    (['15 to under 20', '20 to 30.5'], ['under 18', '18 or more'])
-    """
-    words = []
-    for low, high in pairwise(edges):
-        if high == math.inf:
-            words.append(f"{low:.12g} or more")
-        elif low == -math.inf:
-            words.append(f"under {high:.12g}")
-        else:
-            last = high == edges[-1]
-            words.append(f"{low:.12g} to {'' if last else 'under '}{high:.12g}")
-    return words
+def _unequal_widths(column: Column, shown: np.ndarray) -> tuple[float, ...]:
+    """The widths of the bins shown; nothing where they are equal, or one of them has no end."""
+    domain = column.domain
+    if not isinstance(domain, Bins) or len(column.labels) > domain.size:
+        return ()
+    edges = np.asarray(domain.edges, np.float64)
+    edges[-1] += domain.integers
+    widths = np.diff(edges)[shown]
+    unequal = np.isfinite(widths).all() and not np.allclose(widths[:-1], widths[0])
+    return tuple(map(float, widths)) if unequal else ()
 
 
 def _shares(codes: np.ndarray, size: int) -> FloatArray:

@@ -351,6 +351,26 @@ class Bins:
         """The labels of codes for missing."""
         return tuple(label_text(code) for code in self.missing_values)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The bins as people read them.
+
+        >>> Bins((15, 20, 30.5)).words, Bins((-math.inf, 18, math.inf)).words
+        (('15 to under 20', '20 to 30.5'), ('under 18', '18 or more'))
+        """
+        if self.names:
+            return self.names
+        words = []
+        for low, high in pairwise(self.edges):
+            if high == math.inf:
+                words.append(f"{low:.12g} or more")
+            elif low == -math.inf:
+                words.append(f"under {high:.12g}")
+            else:
+                last = high == self.edges[-1]
+                words.append(f"{low:.12g} to {'' if last else 'under '}{high:.12g}")
+        return tuple(words)
+
     @cached_property
     def centres(self) -> tuple[float, ...]:
         """The middle of each bin, or of the integers in it; integers where all are whole."""

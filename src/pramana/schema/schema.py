@@ -553,6 +553,15 @@ class Schema(Shown):
         """The columns that go through a matrix."""
         return tuple(column for column in self.columns if column.randomised)
 
+    @property
+    def bin_words(self) -> dict[str, dict[Label, str]]:
+        """The bins of each column, by their labels, as people read them."""
+        return {
+            column.name: dict(zip(column.domain.labels, column.domain.words, strict=False))
+            for column in self.columns
+            if isinstance(column.domain, Bins)
+        }
+
     @cached_property
     def released_as_is(self) -> tuple[Column, ...]:
         """The columns that are published unchanged, but for bins or noise: no matrix moves them."""

@@ -134,7 +134,6 @@ def advise(
     bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     takes = {name: api.METHODS[name].trial_cost(stated) for name in methods}
-    advance = bench.expect(sum(takes.values()))
     tried: list[Any] = []
     refused: dict[str, PramanaError] = {}
     advice: Any = None
@@ -149,7 +148,6 @@ def advise(
             tried += advice.tried
             tried.sort(key=lambda one: (not one.answers, one.error))
             advice = replace(advice, tried=tuple(tried), ways=())
-        advance(takes[name])
         if advice is not None:
             bench.show(_advice(advice, k, refused, opened.labels))
     bench.let_go("trials")
@@ -414,8 +412,9 @@ def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
             continue
         by_label = {str(cell[shape.name]): cell for cell in cells}
         labels = [str(v) for v in shape.values] or [label for label, _ in shape.bars]
+        bins = schema.bin_words.get(shape.name, {})
         rows = [
-            {"label": label, "truth": number, **_figures(by_label.get(key))}
+            {"label": bins.get(label, label), "truth": number, **_figures(by_label.get(key))}
             for key, (label, number) in zip(labels, shape.bars, strict=True)
         ]
         drawn_rows = tuple(tuple(row.values()) for row in rows)
