@@ -30,9 +30,6 @@ OWN = re.compile(
 LOOKED_THROUGH = False
 """Whether Altair validates each chart, which takes as long as drawing it: in tests alone."""
 
-SCALE = 2
-"""Dots of a PNG for each unit of the chart."""
-
 
 def altair() -> Any:
     """The library, loaded when a chart is made."""
@@ -138,4 +135,5 @@ def _readable(value: Any) -> Any:
 def write_picture(chart: Any, path: Path) -> None:
     """Write ``path``.svg and ``path``.png."""
     path.with_suffix(".svg").write_text(plain_svg(chart))
-    chart.save(str(path.with_suffix(".png")), scale_factor=SCALE)
+    # Dots of a PNG for each unit of the chart
+    chart.save(str(path.with_suffix(".png")), scale_factor=2)

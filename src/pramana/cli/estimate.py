@@ -339,9 +339,6 @@ def _asked(
     return release.crosstab(*columns, **shares, **asked)
 
 
-BAR = 24
-"""The longest bar, in letters."""
-
 MOST_ROWS = 200
 """The largest number of cells shown; --json and --csv give all of them."""
 
@@ -486,4 +483,4 @@ def _number(value: float | None) -> str:
 def _bar(value: float | None, longest: float) -> str:
     if value is None or not longest or value <= 0 or not math.isfinite(value):
         return ""
-    return "█" * max(1, round(BAR * value / longest))
+    return "█" * max(1, round(24 * value / longest))  # the longest bar, in letters

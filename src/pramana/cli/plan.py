@@ -55,9 +55,6 @@ TABLES = "--tables"
 MOST_NAMED = 3
 """The largest number of neighbouring releases that are named."""
 
-PASSES = 2
-"""Every record is reported once when it is randomised and once when it is written."""
-
 
 @dataclass(frozen=True)
 class Stated:
@@ -408,7 +405,8 @@ def protect(
     if allow_uncovered or limits != (None, None, None):
         budget = api.Budget(budget_epsilon, budget_k, allow_uncovered, budget_delta)
     unchanged: list[UnchangedRecords] = []
-    with progress_bar("Protecting", total=PASSES * made.records) as advance:
+    # Every record is reported once when it is randomised and once when it is written
+    with progress_bar("Protecting", total=2 * made.records) as advance:
         release = api.protect(
             opened,
             made,

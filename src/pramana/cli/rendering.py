@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 NOISY = 0.1
 """Above this error, the default estimate is not the unbiased one."""
 
-WIDEST = 10
-"""Matrices with more values than this do not fit on a screen."""
 
 MARKS = {
     "passed": "[green]passed  [/]",
@@ -39,9 +37,6 @@ MARKS = {
     "failed": "[bold red]FAILED  [/]",
 }
 """How the three states of a check are shown."""
-
-NARROWEST = 100
-"""Columns of the output where it goes to a file: wide enough that no table is cut."""
 
 
 def out() -> Console:
@@ -59,7 +54,8 @@ class HarmlessConsole(Console):
 
 
 def _console(stream: Any) -> Console:
-    width = None if stream.isatty() else NARROWEST
+    # Columns of the output where it goes to a file: wide enough that no table is cut
+    width = None if stream.isatty() else 100
     return HarmlessConsole(file=stream, highlight=False, emoji=False, width=width)
 
 
@@ -201,7 +197,7 @@ def show_matrices(plan: Plan) -> None:
     for form in matrices_of_plan(plan)["matrices"]:
         name = " x ".join(form["columns"])
         size = len(form["labels"])
-        if size > WIDEST:
+        if size > 10:  # matrices with more values than this do not fit on a screen
             console.print(f"\n{name}: {size:,} values; --json has the whole matrix.", markup=False)
             continue
         labels = [_label(label) for label in form["labels"]]
@@ -285,7 +281,8 @@ def side_by_side(
     >>> [part[0] for part in side_by_side(("area", "truth", "one", "two"), rows, fixed=2, width=20)]
     [('area', 'truth', 'one'), ('area', 'truth', 'two')]
     """
-    wide = [max(map(len, column)) + SPACE for column in zip(heads, *rows, strict=True)]
+    # Between two columns of a table
+    wide = [max(map(len, column)) + 3 for column in zip(heads, *rows, strict=True)]
     left = width - sum(wide[:fixed])
     parts: list[list[int]] = [[]]
     for at in range(fixed, len(heads)):
@@ -296,9 +293,6 @@ def side_by_side(
         chosen = [*range(fixed), *part]
         yield tuple(heads[i] for i in chosen), [tuple(row[i] for i in chosen) for row in rows]
 
-
-SPACE = 3
-"""Between two columns of a table."""
 
 MOST_ALIKE, SHOWN_ALIKE = 6, 3
 """More checks of a kind than these are not shown one by one, unless one failed."""

@@ -96,7 +96,7 @@ def describe(
     given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
     given += ["--suggest"] if suggest else []
     given += [word for text in range_ or () for word in ("--range", text)]
-    if all_ or len(description.profiles) <= SCREEN:
+    if all_ or len(description.profiles) <= 60:  # columns of a table up to which each is shown
         _show_columns(description)
     else:
         _show_summary(description)
@@ -138,9 +138,6 @@ def _next_step(
         f"{pasted(design)}"
     )
 
-
-SCREEN = 60
-"""Columns of a table up to which each is shown."""
 
 NAMED = 12
 """Columns of a role that are named in a summary."""

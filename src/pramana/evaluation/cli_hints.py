@@ -19,9 +19,6 @@ if TYPE_CHECKING:  # which tries releases, and whoever only names files waits fo
 CHANGES = {"--without": "without", "--coarsen": "coarser"}
 """How a schema is changed, and the word for it in the name of the new one."""
 
-LONGEST = 60
-"""Letters of the name of a file that is proposed."""
-
 
 @dataclass(frozen=True)
 class Hint:
@@ -120,7 +117,8 @@ class CliHints:
         read = [] if self.table is None else ["--table", as_file(self.table), *self.reading]
         # Letters, digits and marks that no shell and no file system takes for anything else.
         kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in stem)
-        to = free_name((kept.lstrip("-.")[:LONGEST] or "schema"), ".toml", taken=taken)
+        # Letters of the name of a file that is proposed
+        to = free_name((kept.lstrip("-.")[:60] or "schema"), ".toml", taken=taken)
         words = ["pramana", "schema", as_file(self.schema), option, as_list(names)]
         if origin is Provenance.TRIALS:
             words += ["--origin", str(origin)]

@@ -89,9 +89,6 @@ A_LITTLE = 0.05
 The table stays the same, so that only its noise grows and not the number of its cells.
 """
 
-ADULT = 16
-"""Younger people were not asked whether they worked."""
-
 
 def _plan(size: Size) -> dict[str, list[tuple[int, int, float]]]:
     """Figure -> runs: records, attributes, k."""
@@ -245,7 +242,7 @@ def _people(setting: Setting) -> tuple[CodedColumns, str]:
         # The attributes of Table 1 from the raw census of 1990, cut to the same sizes.
         table = csv.read_csv(path)
         number = {name: table[name].to_numpy() for name in table.column_names}
-        adult = number["AGE"] >= ADULT
+        adult = number["AGE"] >= 16  # younger people were not asked whether they worked
         surveyed = [
             _levels(table["SEX"], 2),
             _cut(number["AGE"], 18),

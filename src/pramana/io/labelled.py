@@ -32,8 +32,6 @@ from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Form
 
 EXACT = 2**53
-CELL_BYTES = 24
-"""Memory that reading a value takes, about."""
 
 STATA_CODES: dict[str, int] = {letter: 2147483622 + at for at, letter in enumerate(ascii_lowercase)}
 """The numbers by which Stata stores the missing values .a to .z in a column of long integers."""
@@ -51,8 +49,6 @@ STATA_DATE: Final = b"<timestamp>\x11"
 STATA_HEADER: Final = 4096
 
 SPSS_VARIABLE_LABEL: Final = 256
-SPSS_VALUE_LABEL: Final = 120
-"""Bytes of labels."""
 
 SPSS_CODES: Final = 3
 """Values of a column that can be declared missing one by one."""
@@ -60,8 +56,6 @@ SPSS_CODES: Final = 3
 SPSS_TEXT_CODE: Final = 8
 """Bytes of a text that can be declared missing."""
 
-SPSS_DATE: Final = 92
-"""Position of the date and time of writing."""
 
 XPORT_LINE: Final = 80
 
@@ -174,7 +168,7 @@ class SavFormat(LabelledFormat):
     def value_label(self, value: Label, label: str) -> str | None:
         """Its first bytes: the library would cut it silently."""
         del value
-        return label.encode()[:SPSS_VALUE_LABEL].decode(errors="ignore")
+        return label.encode()[:120].decode(errors="ignore")  # bytes of labels
 
 
 class SasFormat(LabelledFormat):
@@ -229,7 +223,7 @@ def read_here(path: Path, *, file_format: TableFormat, called: str) -> tuple[pa.
         options = {"user_missing": True} if file_format in ("sav", "dta") else {}
         _, about = read(str(path), metadataonly=True)
         cells = (about.number_rows or 0) * (about.number_columns or 0)
-        require_memory(cells * CELL_BYTES, what=str(path))
+        require_memory(cells * 24, what=str(path))  # memory that reading a value takes, about
         columns, about = read(str(path), output_format="dict", **options)
     except TooLarge:
         raise
@@ -512,7 +506,7 @@ def _set_fixed_date(form: LabelledFormat, path: Path) -> None:
     """Write one date into every file: the same records give the same bytes at any hour."""
     with path.open("r+b") as file:
         if form.name == "sav":
-            file.seek(SPSS_DATE)
+            file.seek(92)  # position of the date and time of writing
             file.write(b"01 Jan 7000:00:00")
             return
         at = file.read(STATA_HEADER).find(STATA_DATE)

@@ -45,8 +45,6 @@ from pramana.schema.opened_table import (
 PART_RECORDS: Final = (2**17, 2**18)
 """Least and most records of small row groups that are read together."""
 
-PARTS: Final = 4
-"""Parts for each thread."""
 
 WIDE: Final = 128
 SLAB: Final = 64
@@ -208,7 +206,7 @@ class _File:
 
     def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
         least, most = PART_RECORDS
-        shared = self.metadata.num_rows // (PARTS * default_threads())
+        shared = self.metadata.num_rows // (4 * default_threads())  # parts for each thread
         most = min(max(least, min(most, shared)), batch_cells() // max(columns, 1))
         groups: list[int] = []
         total = 0

@@ -152,9 +152,6 @@ def date_formats(seen: Tally) -> tuple[str, ...]:
 
 # -- entries that would help -----------------------------------------------------------------------
 
-NEAR_KEY: Final = 0.5
-"""Where this share of the records has a different value, whoever knows it finds the record."""
-
 
 def suggested_entries(
     column: Column, seen: Tally, suspects: Sequence[Suspect], k: int, *, labelled: bool
@@ -270,7 +267,8 @@ def _step_of_amounts(seen: Tally) -> float | None:
         return None
     values = np.abs(np.asarray(seen.values, dtype=np.float64))
     some = values[np.isfinite(values) & (values > 0)]
-    if seen.distinct < max(NEAR_KEY * seen.seen, 2) or not len(some):
+    # Where this share of the records has a different value, whoever knows it finds the record
+    if seen.distinct < max(0.5 * seen.seen, 2) or not len(some):
         return None
     power = int(np.floor(np.log10(float(np.median(some))))) - 1
     return 10**power if power >= 0 else float(10.0**power)
