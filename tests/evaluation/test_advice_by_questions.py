@@ -13,8 +13,8 @@ from pramana import Categories, Column, Role, Schema, api
 from pramana.api import open_source
 from pramana.base.measured_share import Measured
 from pramana.evaluation.advise import Advice, _form
-from pramana.evaluation.questions import QuestionLoss, as_it_is, questions_of
-from pramana.evaluation.trials import SEED, MethodTrial, Scenario, best_of
+from pramana.evaluation.questions import SEED, QuestionLoss, exact_release, questions_of
+from pramana.evaluation.trials import MethodTrial, Scenario, best_of
 from pramana.protecting import trial_release
 from pramana.risk.unchanged import UnchangedRecords
 
@@ -114,7 +114,7 @@ def test_costs_are_told_in_the_terms_of_the_question(advice, people):
     frame = people.to_pandas().groupby("region")["income"].mean()
     errors = np.abs(found / frame.loc[["n", "s", "w"]].to_numpy() - 1)
     (question,) = questions_of(["income by region"], SCHEMA)
-    exact = as_it_is(SCHEMA, lambda schema, method: _made(people, schema, method))
+    exact = exact_release(SCHEMA, people)
     lost = question.loss_of(release, exact)
     assert lost.median == pytest.approx(np.median(errors))
     assert lost.worst == pytest.approx(errors.max())
@@ -127,11 +127,6 @@ def test_costs_are_told_in_the_terms_of_the_question(advice, people):
     lost = table.loss_of(release, exact)
     assert (lost.off, lost.off_most) == pytest.approx((np.median(people_off), people_off.max()))
     assert lost.in_its_unit.startswith(f"median error {np.median(people_off):.3g} people (")
-
-
-def _made(people, schema, method):
-    opened = open_source(people, schema=schema)
-    return trial_release(opened, api.design(schema, data=opened, method=method), seed=SEED)
 
 
 @pytest.mark.deep

@@ -8,7 +8,7 @@ import pytest
 
 from pramana import api
 from pramana.errors import InvalidNumber, UnknownColumn
-from pramana.evaluation.questions import StatedQuestion, as_it_is, questions_of
+from pramana.evaluation.questions import StatedQuestion, exact_release, questions_of
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.protecting import trial_release
@@ -38,12 +38,7 @@ REPORTED = ("sex*region", "income by sex", "income ~ sex")
 
 def test_what_the_truth_answers_is_the_truth(people):
     """A release in which nothing changed loses nothing; counted by hand."""
-    exact = as_it_is(
-        SCHEMA,
-        lambda schema, how: api.protect(
-            people, api.design(schema, data=people, method=how), seed=1
-        ),
-    )
+    exact = exact_release(SCHEMA, people)
     women = np.array(people["sex"].to_pylist()) == "f"
     income = people["income"].to_numpy()
     assert exact.mean("income", by=["sex"]).cell("f")["estimate"] == pytest.approx(
@@ -128,10 +123,7 @@ def test_releases_are_designed_for_what_will_be_asked(people):
 def test_groups_that_nobody_was_asked_of_lose_theirs_and_no_more(people):
     """A kept column with a value a record: who was asked nothing of the table is lost whole."""
     many = people.set_column(2, "income", pa.array(np.arange(N)))
-    exact = as_it_is(
-        SCHEMA,
-        lambda schema, how: trial_release(many, api.design(schema, data=many, method=how), seed=1),
-    )
+    exact = exact_release(SCHEMA, many)
     asked = AttributeSampling(tables=(("sex",), ("region",)))
     plan = api.design(SCHEMA, PkAnonymity(k=20), data=many, method=asked)
     release = trial_release(many, plan, seed=1)

@@ -18,15 +18,17 @@ import numpy as np
 
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
-from pramana.base.text import Shown, as_tables, listed, percent_up, plain, text_down
+from pramana.base.text import Shown, as_tables, listed, plain, text_down
 from pramana.engine.base import open_source
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.audit import schema_of
 from pramana.evaluation.cli_hints import CliHints, Hint, target_words
 from pramana.evaluation.questions import (
+    SEED,
     StatedQuestion,
     answer_of,
     draws_of,
+    exact_release,
     on_average,
     questions_of,
     stated_tables,
@@ -43,13 +45,12 @@ from pramana.evaluation.schema_suggestions import (
     without_columns,
 )
 from pramana.evaluation.trials import (
-    SEED,
     MethodTrial,
     Scenario,
     asked_in_draws,
     best_of,
     compared,
-    exact_release,
+    in_percent,
     response_scenarios,
     run_trials,
     scenarios_of,
@@ -153,7 +154,7 @@ class Advice(Shown):
         """The recommended method, and why it and no other one."""
         within = [one for one in self.done if one.exposure <= self.chance and not one.unanswered]
         beyond = [one for one in self.done if one.exposure > self.chance]
-        bound = f"at most {_share_up(self.chance)} of people"
+        bound = f"at most {in_percent(self.chance)} of people"
         reason = f"no method identifies {bound}, and this one exceeds it least"
         if within:
             others = ", ".join(
@@ -169,14 +170,14 @@ class Advice(Shown):
         lines = [f"Take {best.scenario.name}: {_error_words(best)}; {reason}."]
         if within and not best.changes_records:
             lines.append(
-                f"{_share_up(best.copies or 0.0)} of the unique records are released unchanged: "
+                f"{in_percent(best.copies or 0.0)} of the unique records are released unchanged: "
                 "the guarantee does not hold against an attacker who knows the keys and other "
                 "columns, and the release is amber."
             )
         if beyond and within:
-            names = ", ".join(f"{one.scenario.title} {_share_up(one.exposure)}" for one in beyond)
+            names = ", ".join(f"{one.scenario.title} {in_percent(one.exposure)}" for one in beyond)
             lines.append(
-                f"More than {_share_up(self.chance)} are identified, or unique and released "
+                f"More than {in_percent(self.chance)} are identified, or unique and released "
                 f"unchanged: {names}."
             )
         lines.append(f"{best.scenario.method}: {best.method.when}")
@@ -201,8 +202,8 @@ class Advice(Shown):
             trial.scenario.title,
             trial.scenario.target,
             share_text(trial.error) if trial.answers and not trial.unanswered else "",
-            "" if trial.link is None else _share_up(trial.link),
-            "" if trial.copies is None else _share_up(trial.copies),
+            "" if trial.link is None else in_percent(trial.link),
+            "" if trial.copies is None else in_percent(trial.copies),
             f"{trial.seconds + trial.measuring:.1f} s" if trial.answers else "",
             state,
         )
@@ -327,10 +328,6 @@ def _error_words(trial: MethodTrial) -> str:
     return f"the error of its answers is {share_text(trial.error)} ({each})"
 
 
-def _share_up(share: float) -> str:
-    return "less than 0.01 %" if 0 < share < 1e-4 else percent_up(share)
-
-
 def advise(
     table: TableLike,
     schema: Schema | str | Path,
@@ -373,14 +370,7 @@ def advise(
     if questions or not methods:
         scenarios += response_scenarios(scenarios, described, opened, questions)
     asker = _Asker(people, described, wanted, questions)
-
-    def run(scenario: Scenario) -> MethodTrial:
-        trial = asker.trial(scenario)
-        if progress is not None:
-            progress(1)
-        return trial
-
-    tried = run_trials(run, scenarios)
+    tried = run_trials(asker.trial, scenarios, progress)
     _require_one(tried)
     tried.sort(key=lambda trial: (not trial.answers, bool(trial.unanswered), trial.error))
     advice = Advice(

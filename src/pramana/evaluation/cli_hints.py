@@ -70,10 +70,6 @@ class CliHints:
         at = self.targets.index("--k") if "--k" in self.targets else len(self.targets)
         return replace(self, targets=self.targets[at : at + 2], how=()).of("advise")
 
-    def otherwise(self) -> CliHints:
-        """The same by another method, which is yet to be named."""
-        return replace(self, how=())
-
     def without(self, names: Sequence[str]) -> str:
         """The schema with these columns dropped, and the design by it."""
         return self._changed("--without", names)[0]
@@ -88,10 +84,8 @@ class CliHints:
         taken: list[str] = []
         for change in changes:
             if not (change.without or change.column):
-                about = replace(
-                    self.otherwise(), origin=Provenance.weakest(self.origin, change.origin)
-                )
-                command = f"{about.of('design')} {change.entry}"
+                origin = Provenance.weakest(self.origin, change.origin)
+                command = f"{replace(self, how=(), origin=origin).of('design')} {change.entry}"
                 hints.append(Hint(change.gain, command))
                 continue
             option = "--without" if change.without or change.drops else "--coarsen"

@@ -13,20 +13,20 @@ from pathlib import Path
 import numpy as np
 
 from pramana.analysis.release import Release
-from pramana.base.text import Shown, counted, percent, percent_up
+from pramana.base.text import Shown, counted, percent
 from pramana.engine.base import open_source
 from pramana.evaluation.audit import schema_of
-from pramana.evaluation.questions import questions_of
+from pramana.evaluation.questions import SEED, exact_release, questions_of
 from pramana.evaluation.trials import (
     DRAWS,
     ONE_CHANCE,
-    SEED,
+    UNNOTICED,
     MethodTrial,
     Scenario,
     asked_in_draws,
     best_of,
     compared,
-    exact_release,
+    in_percent,
     response_scenarios,
     run_trials,
     scenarios_of,
@@ -44,9 +44,6 @@ from pramana.reporting.report_charts import Point, frontier
 from pramana.schema.origins import DataChoices
 from pramana.schema.schema import Schema
 from pramana.types import Form, Progress, TableLike
-
-UNNOTICED = 1e-4
-"""Shares below this are treated as equal."""
 
 FRONTIER = (
     "It lies on the frontier (nothing here has both less risk and less loss) and is the "
@@ -114,16 +111,16 @@ class Comparison(Shown):
         details = ""
         if best.link is not None and best.copies is not None:
             details = (
-                f": the strongest link is right for {_share_up(best.link)} of people, and "
-                f"{_share_up(best.copies)} of the unique records are released unchanged"
+                f": the strongest link is right for {in_percent(best.link)} of people, and "
+                f"{in_percent(best.copies)} of the unique records are released unchanged"
             )
         means = {kind: float(np.mean(draws)) for kind, draws in best.losses.items()}
-        by_kind = ", ".join(f"{kind} {_share(loss)}" for kind, loss in means.items()) or "nothing"
+        by_kind = ", ".join(f"{kind} {in_percent(loss, percent)}" for kind, loss in means.items())
         lines = [
-            f"Recommended: {best.scenario.name}, with a loss of {_share(best.loss)} and a risk of "
-            f"{_share_up(best.exposure)}{details}.",
-            f"Loss is averaged over the planned analyses: {by_kind}; over {DRAWS} draws of each "
-            "scenario, ± the standard deviation of one.",
+            f"Recommended: {best.scenario.name}, with a loss of {in_percent(best.loss, percent)} "
+            f"and a risk of {in_percent(best.exposure)}{details}.",
+            f"Loss is averaged over the planned analyses: {by_kind or 'nothing'}; over {DRAWS} "
+            "draws of each scenario, ± the standard deviation of one.",
             ONE_CHANCE if self._one_chance else FRONTIER,
         ]
         if len({trial.scenario.guarantee.name for trial in self.outcomes}) > 1:
@@ -219,7 +216,7 @@ def _row(trial: MethodTrial, *, frontier: bool) -> Row:
     central = guarantees.get(ShuffledPrivacy.name)
     loss = ""
     if trial.loss is not None:
-        loss = _share(trial.loss)
+        loss = in_percent(trial.loss, percent)
         if trial.spread is not None and trial.loss >= UNNOTICED:
             loss = f"{100 * trial.loss:.3g} ± {percent(trial.spread, 2)}"
     return (
@@ -228,20 +225,12 @@ def _row(trial: MethodTrial, *, frontier: bool) -> Row:
         ", ".join(f"{key} = {text}" for key, text in attained.items()),
         "" if local is None else local.shown()["epsilon"],
         central_text(central) if isinstance(central, ShuffledPrivacy) else "",
-        "" if trial.link is None else _share_up(trial.link),
-        "" if trial.copies is None else _share_up(trial.copies),
+        "" if trial.link is None else in_percent(trial.link),
+        "" if trial.copies is None else in_percent(trial.copies),
         loss,
         f"{trial.seconds:.1f} s" if trial.attained else "",
         "on the frontier" if frontier else "" if trial.attained else "refused",
     )
-
-
-def _share_up(share: float) -> str:
-    return "less than 0.01 %" if 0 < share < UNNOTICED else percent_up(share)
-
-
-def _share(share: float) -> str:
-    return "less than 0.01 %" if 0 < share < UNNOTICED else percent(share)
 
 
 def _beats(one: MethodTrial, other: MethodTrial) -> bool:
@@ -311,8 +300,6 @@ def compare(
             bounds = [claim.attained.suggests for claim in trial.plan.published]
             bound = min((bound for bound in bounds if bound is not None), default=None)
             trial = replace(trial, note=trial.unchanged.warning(bound) or "")
-        if progress is not None:
-            progress(1)
         return trial
 
-    return Comparison(tuple(run_trials(run, scenarios)))
+    return Comparison(tuple(run_trials(run, scenarios, progress)))

@@ -23,6 +23,7 @@ from pramana.base.text import as_table
 from pramana.errors import PramanaError
 from pramana.evaluation.cli_hints import CliHints, Hint
 from pramana.evaluation.questions import (
+    SEED,
     DrawErrors,
     Errors,
     answer_at_face_value,
@@ -63,7 +64,6 @@ from pramana.schema.origins import Provenance
 from pramana.schema.schema import CATEGORY_LIMIT, Column, Schema
 from pramana.types import FloatArray, IntArray
 
-SEED = 20
 MOST_TABLES = 8
 CLEARLY = 1.15
 HERE = "On these data (not for publication): "
@@ -212,7 +212,7 @@ def _other_method(
     option = f"--method {other.method.name}"
     if hints is not None and errors:
         hints = replace(hints, origin=Provenance.TRIALS)
-    command = "" if hints is None else hints.otherwise().of("design", *option.split())
+    command = "" if hints is None else replace(hints, how=()).of("design", *option.split())
     if not errors or opened is None:
         summary = alternative_summary(plan, other)
         if summary is not None:

@@ -21,16 +21,15 @@ from pramana.analysis.release import Release
 from pramana.base.measured_share import Measured
 from pramana.base.processes import side_by_side
 from pramana.base.rounding import require_choice
-from pramana.base.text import as_list, text_down, text_up
+from pramana.base.text import as_list, percent_up, text_down, text_up
 from pramana.errors import Copies, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.audit import QUICK, link_risks
 from pramana.evaluation.questions import (
+    SEED,
     Answer,
     Errors,
     QuestionLoss,
     StatedQuestion,
-    as_it_is,
-    losses_of,
     typical,
 )
 from pramana.guarantees.base import Guarantee, Need
@@ -48,9 +47,8 @@ from pramana.risk.unchanged import UnchangedRecords, measure_unchanged
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Schema, require_keys
-from pramana.types import FloatArray, Form
+from pramana.types import FloatArray, Form, Progress
 
-SEED = 20
 DRAWS = 3
 """Releases that are asked; the first one is attacked."""
 
@@ -314,22 +312,21 @@ def settled(schema: Schema, table: OpenedTable) -> Schema:
     return schema
 
 
-def exact_release(schema: Schema, table: OpenedTable) -> Release:
-    """A release of the table in which every value stays what it is."""
-
-    def made(plain: Schema, method: Method) -> Release:
-        return trial_release(table, design(plain, data=table, method=method), seed=SEED)
-
-    with unheard(Warning):  # nothing is guaranteed, and nothing is published
-        return as_it_is(schema, made)
-
-
 def run_trials(
-    try_one: Callable[[Scenario], MethodTrial], scenarios: Sequence[Scenario]
+    try_one: Callable[[Scenario], MethodTrial],
+    scenarios: Sequence[Scenario],
+    progress: Progress | None,
 ) -> list[MethodTrial]:
     """All trials, in worker threads; the share of copies is in each trial."""
+
+    def tried(scenario: Scenario) -> MethodTrial:
+        trial = try_one(scenario)
+        if progress is not None:
+            progress(1)
+        return trial
+
     with unheard(Copies), shared_groups(), side_by_side(THREADS) as pool:
-        running = [pool.submit(copy_context().run, try_one, scenario) for scenario in scenarios]
+        running = [pool.submit(copy_context().run, tried, scenario) for scenario in scenarios]
         return [trial.result() for trial in running]
 
 
@@ -395,7 +392,9 @@ def asked_in_draws(
 ) -> Form:
     """Fields of a trial: what several releases by a plan lose of the questions."""
     again = (trial_release(table, plan, seed=SEED + draw) for draw in range(1, DRAWS))
-    draws = [losses_of(release, exact, questions), *(losses_of(r, exact, questions) for r in again)]
+    draws = [
+        [question.loss_of(drawn, exact) for question in questions] for drawn in (release, *again)
+    ]
     kinds = dict.fromkeys(question.kind for question in questions)
     return {
         "questions": tuple(QuestionLoss.mean_of(question) for question in zip(*draws, strict=True)),
@@ -407,6 +406,14 @@ def asked_in_draws(
         },
     }
 
+
+def in_percent(share: float, rounded: Callable[[float], str] = percent_up) -> str:
+    """A share of people or records, rounded up unless stated; tiny ones by their bound."""
+    return "less than 0.01 %" if 0 < share < UNNOTICED else rounded(share)
+
+
+UNNOTICED = 1e-4
+"""Shares below this are treated as equal."""
 
 PRECISE = 0.1
 """With smaller errors, a method that changes unique records is taken before one that does not."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, pairwise
 from math import inf, prod
 from typing import Any, Literal
 
@@ -209,61 +208,42 @@ def propensity(
     of_record = joint_groups(whole)
     one_of = np.zeros(int(of_record.max()) + 1, np.int64)
     one_of[of_record] = np.arange(len(of_record))
-    design = _Design([codes[one_of] for codes in whole], sizes)
+    design = _indicators([codes[one_of] for codes in whole], sizes)
     number = np.bincount(of_record).astype(np.float64)
     hits = np.bincount(of_record, weights=label).astype(np.float64)
     chance = float(label.mean())
     fitted = _logistic(design, hits, number)
     pmse = float((number * (fitted - chance) ** 2).sum() / number.sum())
-    free = np.linalg.matrix_rank(design.products(number), hermitian=True) - 1
+    free = np.linalg.matrix_rank(_products(design, number), hermitian=True) - 1
     expected = max(free, 1) * chance * (1 - chance) / float(number.sum())
     return Propensity(pmse, float(expected))
 
 
-class _Design:
-    """A column of ones and, for each column of codes, an indicator of each value but the first.
+def _indicators(columns: Sequence[Codes], sizes: Sequence[int]) -> Any:
+    """A column of ones and, for each column of codes, an indicator of each value but the first."""
+    from scipy import sparse
 
-    No indicator is written out: sums over records are counts of codes.
-    """
-
-    def __init__(self, columns: Sequence[Codes], sizes: Sequence[int]) -> None:
-        ones = np.ones(len(columns[0]), np.int64)
-        self._columns = [ones, *(codes.astype(np.int64) for codes in columns)]
-        self._sizes = [2, *sizes]
-        ends = np.cumsum([0, *(size - 1 for size in self._sizes)]).tolist()
-        self._places = [slice(*pair) for pair in pairwise(ends)]
-        self.width = int(ends[-1])
-
-    def scores(self, weights: FloatArray) -> FloatArray:
-        """The sum of the weights of each record."""
-        total = np.zeros(len(self._columns[0]))
-        for codes, place in zip(self._columns, self._places, strict=True):
-            total += np.append(0.0, weights[place]).take(codes)
-        return total
-
-    def sums(self, figure: FloatArray) -> FloatArray:
-        """The sum of a figure over the records of each value."""
-        counts = zip(self._columns, self._sizes, strict=True)
-        return np.concatenate([np.bincount(codes, figure, size)[1:] for codes, size in counts])
-
-    def products(self, figure: FloatArray) -> FloatArray:
-        """The same of each pair of values."""
-        products = np.zeros((self.width, self.width))
-        every = zip(self._columns, self._sizes, self._places, strict=True)
-        for (one, size, at), (other, width, there) in combinations_with_replacement(every, 2):
-            both = np.bincount(one * width + other, figure, size * width).reshape(size, width)
-            products[at, there] = both[1:, 1:]
-            products[there, at] = both[1:, 1:].T
-        return products
+    records = len(columns[0])
+    parts = [sparse.csr_matrix(np.ones((records, 1)))]
+    for codes, size in zip(columns, sizes, strict=True):
+        marks = (np.ones(records), (np.arange(records), codes))
+        parts.append(sparse.csr_matrix(marks, (records, size))[:, 1:])
+    return sparse.hstack(parts, format="csr")
 
 
-def _logistic(design: _Design, hits: FloatArray, number: FloatArray) -> FloatArray:
+def _products(design: Any, weights: FloatArray) -> FloatArray:
+    """The weighted sum over records of the products of each pair of indicators."""
+    products: FloatArray = (design.T.multiply(weights) @ design).toarray()
+    return products
+
+
+def _logistic(design: Any, hits: FloatArray, number: FloatArray) -> FloatArray:
     """Fitted probabilities, by Newton's method with a small ridge."""
-    weights = np.zeros(design.width)
+    weights = np.zeros(design.shape[1])
     for _ in range(ROUNDS):
         fitted = _chances(design, weights)
-        slope = design.sums(hits - number * fitted) - RIDGE * weights
-        curve = design.products(number * fitted * (1 - fitted))
+        slope = design.T @ (hits - number * fitted) - RIDGE * weights
+        curve = _products(design, number * fitted * (1 - fitted))
         step = np.linalg.solve(curve + RIDGE * np.eye(len(weights)), slope)
         weights = weights + step
         if np.abs(step).max() < 1e-8:
@@ -271,8 +251,8 @@ def _logistic(design: _Design, hits: FloatArray, number: FloatArray) -> FloatArr
     return _chances(design, weights)
 
 
-def _chances(design: _Design, weights: FloatArray) -> FloatArray:
-    chances: FloatArray = 1 / (1 + np.exp(-np.clip(design.scores(weights), -30, 30)))
+def _chances(design: Any, weights: FloatArray) -> FloatArray:
+    chances: FloatArray = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
     return chances
 
 
@@ -465,6 +445,17 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
         if not table.no_interval:
             overlap = float(interval_overlap(intervals, (table.low, table.high)).mean())
         break
+    association = None
+    if len(by) == 2:
+        columns = [column for column in coded.columns if column.name in by]
+        ordered = all(c.ordered and None not in c.labels for c in columns)
+        measure = correlation if ordered else cramers_v
+        association = Association(
+            "correlation" if ordered else "Cramer's V",
+            measure(original),
+            measure(raw),
+            None if estimate is None else measure(estimate),
+        )
     return TableUtility(
         columns=by,
         raw=TableDistance.between(original, raw),
@@ -472,25 +463,7 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
         method=method,
         overlap_raw=naive,
         overlap_estimated=overlap,
-        association=_association(by, coded, original, raw, estimate) if len(by) == 2 else None,
-    )
-
-
-def _association(
-    by: tuple[str, ...],
-    coded: _Coded,
-    original: NDArray[Any],
-    raw: NDArray[Any],
-    estimate: NDArray[Any] | None,
-) -> Association:
-    columns = [column for column in coded.columns if column.name in by]
-    ordered = all(c.ordered and None not in c.labels for c in columns)
-    measure = correlation if ordered else cramers_v
-    return Association(
-        "correlation" if ordered else "Cramer's V",
-        measure(original),
-        measure(raw),
-        None if estimate is None else measure(estimate),
+        association=association,
     )
 
 
