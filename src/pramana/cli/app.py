@@ -189,13 +189,18 @@ def _failed(error: Exception) -> int:
     if isinstance(error, PramanaError):
         return _fail(str(error), error.exit_code)
     if isinstance(error, ClickError):
-        return _fail(_usage(error), BAD_INPUT)
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "pramana"
+        message = str(getattr(error, "format_message", error.__str__)())
+        return _fail(f"{message.rstrip('.')}. See '{command} --help'.", BAD_INPUT)
     if isinstance(error, BrokenPipeError):
         # Whoever read our output has left; Python must not complain when it closes the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, OSError):
-        return _fail(_system(error), BAD_INPUT)
+        where = f" ({error.filename})" if error.filename else ""
+        reason = error.strerror or "the operating system refused to read or write"
+        return _fail(f"{reason}{where}. {_written()}", BAD_INPUT)
     return _fail(_memory(), BAD_INPUT) if _is_for_memory(error) else _unforeseen(error)
 
 
@@ -233,21 +238,6 @@ def _fail(message: str, code: int) -> int:
     with suppress(OSError):  # if nothing can be printed, the exit code says it
         typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)
     return code
-
-
-def _usage(error: BaseException) -> str:
-    """What is wrong with the command line, and where to read how it is right."""
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "pramana"
-    message = str(getattr(error, "format_message", error.__str__)())
-    return f"{message.rstrip('.')}. See '{command} --help'."
-
-
-def _system(error: OSError) -> str:
-    """What the operating system refused, on which file."""
-    where = f" ({error.filename})" if error.filename else ""
-    reason = error.strerror or "the operating system refused to read or write"
-    return f"{reason}{where}. {_written()}"
 
 
 def _is_for_memory(error: Exception) -> bool:

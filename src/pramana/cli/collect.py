@@ -13,23 +13,6 @@ from pramana.base.processes import listener_at
 from pramana.base.text import as_file, floor_text, listed, pasted
 from pramana.cli.options import DOES_NOT_HOLD, help_of, names_of, with_options
 from pramana.cli.rendering import bullet, note, out, show_json, show_verdict, table_of
-from pramana.collect import (
-    Encryption,
-    check_survey,
-    close_survey,
-    collected_release,
-    consent_of,
-    demonstrate,
-    load,
-    load_survey,
-    new_survey,
-    opened_store,
-    page_of,
-    require_server,
-    seen_store,
-    serve_survey,
-    status_of,
-)
 
 if TYPE_CHECKING:
     from pramana.collect.closing import Live
@@ -81,7 +64,7 @@ def new(
     Example:
       pramana collect new survey.toml -o survey/
     """
-    definition, plan = new_survey(survey, output, sign_with=sign)
+    definition, plan = office.new_survey(survey, output, sign_with=sign)
     if json:
         show_json(plan.to_json() | {"identity": definition.identity, "page": definition.page})
         return
@@ -120,7 +103,7 @@ def check(
     Example:
       pramana collect check survey/ --key office.key.pub
     """
-    verdict = check_survey(folder, key=key)
+    verdict = office.check_survey(folder, key=key)
     if json:
         show_json(verdict.to_json())
     else:
@@ -154,16 +137,16 @@ def serve(
     Example:
       pramana collect serve survey/ --public-address https://survey.example.org
     """
-    require_server()
-    encryption = Encryption(tls_cert, tls_key, public_address)
+    office.require_server()
+    encryption = office.Encryption(tls_cert, tls_key, public_address)
     encryption.require_for(host)
-    definition, page = load_survey(folder)
+    definition, page = office.load_survey(folder)
     definition = definition.of_wave(wave)
-    with opened_store(folder, definition, database) as store, listener_at(host, port) as at:
-        if definition.consent() != consent_of(definition):
+    with office.opened_store(folder, definition, database) as store, listener_at(host, port) as at:
+        if definition.consent() != office.consent_of(definition):
             by = definition.maker or "of an earlier version"
             note(f"Respondents see the texts of pramana {by}, not of this version.")
-        if page != page_of(definition):
+        if page != office.page_of(definition):
             note("The page is not the one that this version makes: see pramana collect check.")
         if store.finished():
             note("This survey is closed: it accepts no more answers, and the page says so.")
@@ -171,7 +154,7 @@ def serve(
         where = public_address or f"{scheme}://{host}:{at.getsockname()[1]}/"
         out().print(f"The survey runs at {where} until you stop this command.", markup=False)
         out().file.flush()
-        serve_survey(definition, store, page, at, encryption=encryption)
+        office.serve_survey(definition, store, page, at, encryption=encryption)
 
 
 def invite(
@@ -214,11 +197,11 @@ def status(
       pramana collect status survey/
       pramana collect status survey/ --by travel
     """
-    definition = load(folder).of_wave(wave)
+    definition = office.load(folder).of_wave(wave)
     names = names_of(by)
-    with seen_store(folder, definition, database) as store:
-        current = status_of(definition, store)
-        table = collected_release(definition, store).crosstab(*names) if names else None
+    with office.seen_store(folder, definition, database) as store:
+        current = office.status_of(definition, store)
+        table = office.collected_release(definition, store).crosstab(*names) if names else None
     if json:
         show_json(current.to_json() | ({} if table is None else {"estimate": table.to_json()}))
         return
@@ -253,12 +236,12 @@ def close(
     Example:
       pramana collect close survey/ -o release/
     """
-    definition = load(folder).of_wave(wave)
-    with opened_store(folder, definition, database) as store:
-        release = close_survey(
+    definition = office.load(folder).of_wave(wave)
+    with office.opened_store(folder, definition, database) as store:
+        release = office.close_survey(
             definition, store, output, sign_with=sign, accept_failed=accept_failed
         )
-        odd = status_of(definition, store).suspicions
+        odd = office.status_of(definition, store).suspicions
     short = definition.short_of(release.records)
     if definition.overstated:
         note("People were shown a stronger guarantee than the certificate states: inform them.")
@@ -294,9 +277,9 @@ def demo(
       pramana collect demo
     """
     if json:
-        done = demonstrate(people, output)
+        done = office.demonstrate(people, output)
     else:
-        done = demonstrate(people, output, begun=partial(_begun, people), half_way=_half_way)
+        done = office.demonstrate(people, output, begun=partial(_begun, people), half_way=_half_way)
     rows = [
         (cell["travel"], f"{done.truth.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
          f"{cell['low']:,.0f} to {cell['high']:,.0f}")
