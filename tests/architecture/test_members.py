@@ -46,7 +46,6 @@ MAY_NAME = {
     "engine/local.py": "what the database reads by itself",
     "engine/spark/table.py": "what the cluster writes by itself",
     "verification/record_checks.py": "Parquet has each text of a column once",
-    "release/documentation.py": "which forms Stata and SPSS open",
 }
 """Files that name members of others all the same, and why."""
 

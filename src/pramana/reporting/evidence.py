@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from xml.etree import ElementTree
 
 from pramana.errors import OutputExists
@@ -32,7 +32,7 @@ def evidence_files(certificate: Certificate, risk: FileRisk, colour: Publishable
         name: json.dumps(form(certificate), indent=2, ensure_ascii=False) + "\n"
         for name, form in FORMS.items()
     }
-    board = "\n".join(_board(certificate, risk, colour)) + "\n"
+    board = _board(certificate, risk, colour)
     return {"evidence.md": board, "ddi.xml": ddi(certificate), **texts}
 
 
@@ -337,71 +337,33 @@ FORMS: Final[dict[str, Callable[[Certificate], Form]]] = {
 # -- for a review board ----------------------------------------------------------------------------
 
 
-def _board(certificate: Certificate, risk: FileRisk, colour: Publishable) -> Iterator[str]:
+def _board(certificate: Certificate, risk: FileRisk, publishable: Publishable) -> str:
     """The page for a review board: each question with the answer that the certificate gives."""
-    about = certificate.schema.dataset
-    yield f"# Evidence: {_plain(_title(certificate))}"
-    yield ""
-    for name, text in about.to_dict().items():
-        if name != "title":
-            yield f"- {name.capitalize()}: {_plain(text)}"
-    yield f"- Records: {certificate.records:,}, method {certificate.method}"
-    for file in _files(certificate):
-        yield f"- File: {_plain(file.name)}, SHA-256 {file.sha256}"
-    yield from _part("Verdict", [_plain(colour.sentence)])
-    yield from _part("Guarantees", _guarantees(certificate))
-    yield from _part("Risk of the whole file", map(_plain, risk.sentences()))
-    unchanged = [column.name for column in certificate.schema.released if not column.randomised]
-    names = ", ".join(map(_plain, unchanged)) or "none"
-    yield from _part("Columns released unchanged or binned", [names])
-    yield from _part("Threats", _threats(certificate, risk))
-    yield from _part("Questions of NIST SP 800-226", _questions(certificate))
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-
-def _part(title: str, lines: Any) -> Iterator[str]:
-    yield from ("", f"## {title}", "")
-    yield from (f"- {line}" for line in lines)
+    templates = Environment(  # noqa: S701 - Markdown has its filter
+        loader=PackageLoader("pramana.reporting", ""),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters["markdown"] = _plain
+    entry = deployment(certificate)
+    names = ("k", "local_epsilon", "central_epsilon", "delta")
+    numbers = [f"{name} {entry[name]!r}".replace("_", " ") for name in names if name in entry]
+    return templates.get_template("evidence.md.j2").render(
+        certificate=certificate,
+        risk=risk,
+        publishable=publishable,
+        entry=entry,
+        title=_title(certificate),
+        files=_files(certificate),
+        parameters=", ".join(numbers) or "none attained",
+    )
 
 
 def _plain(text: str) -> str:
     """A text from outside that Markdown shows unchanged."""
     visible = "".join(letter if letter.isprintable() else " " for letter in text)
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>#|" else letter for letter in visible)
-
-
-def _guarantees(certificate: Certificate) -> Iterator[str]:
-    for claim in certificate.claims:
-        proof = f"docs/proofs/{claim.attained.page}.md"
-        sentence = _plain(certificate.promise(claim))
-        yield f"{sentence} Checked by {claim.checked_by}. Proof: {proof}."
-
-
-def _threats(certificate: Certificate, risk: FileRisk) -> Iterator[str]:
-    """The three risks that data protection authorities ask about."""
-    worst = risk.worst
-    share = "no unchanged column" if worst is None else _plain(worst.sentence())
-    yield f"Singling out: {share}"
-    yield f"Linkability: {_plain(certificate.among_whom())}"
-    yield (
-        "Inference: the guarantees bound what a released record adds about its person. Statistics "
-        "about everybody also apply to each person."
-    )
-
-
-def _questions(certificate: Certificate) -> Iterator[str]:
-    entry = deployment(certificate)
-    yield f"What is protected? {entry['unit_of_privacy']}; {entry['neighbouring_tables']}."
-    names = ("k", "local_epsilon", "central_epsilon", "delta")
-    numbers = [f"{name} {entry[name]!r}" for name in names if name in entry]
-    yield f"What are the parameters? {', '.join(numbers).replace('_', ' ') or 'none attained'}."
-    yield (
-        "Who is trusted? The office that holds the original data, and the shuffle; anyone who "
-        "sees records before the shuffle sees which person they belong to."
-    )
-    yield f"What is not covered? {_plain(str(certificate.scope()['statement']))}"
-    yield (
-        "Where do random numbers come from? From the operating system, unless a seed was used: "
-        f"{'a seed was used, not for publication' if certificate.reproducible else 'none was'}."
-    )
-    yield "Are several releases composed? See the owner's ledger (`pramana ledger`)."
-    yield "Can the claims be checked? `pramana verify FOLDER` recomputes them from the release."
