@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -49,7 +48,7 @@ from pramana.risk.attacks.attacker_records import (
 from pramana.risk.attacks.bayes_linkage import optimal_linkage
 from pramana.risk.attacks.closest_record import closest_risk
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
-from pramana.risk.attacks.linkage import TRIALS, Links, linkage_risks
+from pramana.risk.attacks.linkage import TRIALS, Links
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
 from pramana.risk.attacks.recovery import recovery_of_release
 from pramana.risk.attacks.repeated_releases import compose_releases, repeated_attack
@@ -430,15 +429,12 @@ def link_risks(
     if matrices is None or not matrices.columns:
         return (withheld_linkage(certificate, original, release.opened, keystream=keystream),)
     people = _people(release, original, matrices)
-    linked = partial(
-        linkage_risks,
-        certificate.schema,
-        matrices,
-        bound=bound,
-        keystream=keystream,
-        trials=most or TRIALS,
-        most=most,
-    )
+
+    def linked(people: Records) -> tuple[Measured, ...]:
+        links = Links.of(certificate.schema, matrices, people, keystream=keystream,
+                         trials=most or TRIALS, most=most)  # fmt: skip
+        return links.risks(bound=bound, keystream=keystream)
+
     try:
         return linked(people)
     except TooLarge:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
+from pramana.base.rounding import float_down, float_up
 from pramana.base.text import text_down, text_up
 from pramana.errors import NotCovered
 from pramana.mechanisms.mechanism import Mechanism
@@ -286,6 +288,44 @@ class Guarantee(Protocol):
         return self.link_bound
 
 
+class OneInK(Guarantee):
+    """A guarantee that links a record to its person with probability at most 1/k."""
+
+    __slots__ = ()
+
+    k: float
+    of_household: ClassVar[str] = "k / m"
+
+    def implies(self, other: Self) -> bool:
+        """Larger is stronger."""
+        return self.k >= other.k
+
+    def impossible(self, evidence: Evidence) -> str | None:
+        """Nobody hides among more records than share the columns released unchanged."""
+        if self.k <= evidence.anonymity_set:
+            return None
+        return f"the anonymity set has only {evidence.anonymity_set:,} records"
+
+    @property
+    def hides_anybody(self) -> bool:
+        """Whether it guarantees anything: "1 in 1" would sound like it."""
+        return self.k >= 1.01
+
+    @property
+    def link_bound(self) -> float:
+        """1/k, rounded up."""
+        return float_up(1 / Fraction(self.k)) if self.k < math.inf else 0.0
+
+    @property
+    def against_outsiders(self) -> bool:
+        """What is no key stays with its record: sensitive columns are taken as unknown."""
+        return self.hides_anybody
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Chances of its people add up: k / m, and never below 1."""
+        return {"k": max(1.0, float_down(Fraction(self.k) / members))} if self.hides_anybody else {}
+
+
 @runtime_checkable
 class Amplified(Protocol):
     """A guarantee that a bound on the amplification of uniform mixtures is enough for."""
@@ -305,13 +345,6 @@ class Searched(Protocol):
 def bounds_amplification(kind: type[Guarantee]) -> bool:
     """Whether a method with one parameter, the amplification, can aim at it."""
     return issubclass(kind, Amplified | Searched)
-
-
-def beyond_anonymity_set(k: float, evidence: Evidence) -> str | None:
-    """Why a person cannot be one of k records; ``None`` if the anonymity set is large enough."""
-    if k <= evidence.anonymity_set:
-        return None
-    return f"the anonymity set has only {evidence.anonymity_set:,} records"
 
 
 def only_the_owner(kind: type[Guarantee]) -> bool:

@@ -13,19 +13,18 @@ Proof: docs/proofs/k_anonymity.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
-from pramana.base.rounding import float_down, float_up, in_numbers_of_python, require_number
+from pramana.base.rounding import in_numbers_of_python, require_number
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need, beyond_anonymity_set
+from pramana.guarantees.base import CliOption, Evidence, Need, OneInK
 from pramana.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity(Guarantee):
+class KAnonymity(OneInK):
     """No released record is a given person's with more than probability 1/k.
 
     >>> KAnonymity.of([5, 7, 12])
@@ -53,7 +52,6 @@ class KAnonymity(Guarantee):
         CliOption("--k", "Re-identification probability at most 1/k.", up=False, first=True),
     )
     page: ClassVar[str] = "k_anonymity"
-    of_household: ClassVar[str] = "k / m"
 
     def __post_init__(self) -> None:
         in_numbers_of_python(self)
@@ -78,28 +76,6 @@ class KAnonymity(Guarantee):
     def one_in(cls, k: float, *, schema: Schema | None = None) -> KAnonymity:
         """The next whole number."""
         return cls(k=math.ceil(k))
-
-    def implies(self, other: KAnonymity) -> bool:
-        """Larger is stronger."""
-        return self.k >= other.k
-
-    def impossible(self, evidence: Evidence) -> str | None:
-        """Nobody hides among more records than share the columns released unchanged."""
-        return beyond_anonymity_set(self.k, evidence)
-
-    @property
-    def link_bound(self) -> float:
-        """1/k, rounded up."""
-        return float_up(Fraction(1, self.k))
-
-    @property
-    def against_outsiders(self) -> bool:
-        """What is no key stays with its record."""
-        return self.k > 1
-
-    def household(self, members: int) -> Mapping[str, float]:
-        """Chances of its people add up: k / m, and never below 1."""
-        return {"k": max(1.0, float_down(Fraction(self.k, members)))} if self.k > 1 else {}
 
     def sentence(self) -> str:
         """The guarantee in words."""

@@ -17,21 +17,20 @@ Proof: docs/proofs/pk_anonymity.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from pramana.base.rounding import float_down, float_up, in_numbers_of_python, log_of, require_number
+from pramana.base.rounding import float_down, in_numbers_of_python, log_of, require_number
 from pramana.base.text import floor_text, percent_up
-from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need, beyond_anonymity_set
+from pramana.guarantees.base import CliOption, Evidence, Need, OneInK
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class PkAnonymity(Guarantee):
+class PkAnonymity(OneInK):
     """No one can say with more than probability 1/k which released record is a person's.
 
     >>> from pramana.mechanisms.mechanism import UniformMixture
@@ -64,7 +63,6 @@ class PkAnonymity(Guarantee):
         ),
     )
     page: ClassVar[str] = "pk_anonymity"
-    of_household: ClassVar[str] = "k / m"
 
     def __post_init__(self) -> None:
         in_numbers_of_python(self)
@@ -93,43 +91,16 @@ class PkAnonymity(Guarantee):
         """The number itself."""
         return cls(k=k)
 
-    def implies(self, other: PkAnonymity) -> bool:
-        """Larger is stronger."""
-        return self.k >= other.k
-
     def log_amplification(self, *, anonymity_set: int) -> float:
         """gamma**-2 is the ratio of a uniform mixture [Ikarashi, Cor. 5]."""
         if self.k > anonymity_set:
             return -1.0
         return math.inf if self.k == 1 else log_of((anonymity_set - 1) / (Fraction(self.k) - 1)) / 2
 
-    def impossible(self, evidence: Evidence) -> str | None:
-        """Nobody hides among more records than share the columns released unchanged."""
-        return beyond_anonymity_set(self.k, evidence)
-
-    @property
-    def link_bound(self) -> float:
-        """1/k, rounded up."""
-        return float_up(1 / Fraction(self.k)) if self.k < math.inf else 0.0
-
-    @property
-    def against_outsiders(self) -> bool:
-        """Its theorem takes sensitive columns as unknown."""
-        return self.hides_anybody
-
     @property
     def in_anonymity_set(self) -> bool:
         """K is of all records."""
         return self.hides_anybody
-
-    @property
-    def hides_anybody(self) -> bool:
-        """Whether it guarantees anything: "1 in 1" would sound like it."""
-        return self.k >= 1.01
-
-    def household(self, members: int) -> Mapping[str, float]:
-        """Chances of its people add up: k / m, and never below 1."""
-        return {"k": max(1.0, float_down(Fraction(self.k) / members))} if self.hides_anybody else {}
 
     def sentence(self) -> str:
         """The guarantee in words."""

@@ -97,8 +97,7 @@ def _combinations(counts: Counts, columns: Sequence[str]) -> tuple[IntArray, int
 
 def _codes_of(step: Step, counts: Counts) -> IntArray:
     """The cells of a step as codes of the counted columns, in the order of the counts."""
-    # A design of one key lists its cells as tuples of one value.
-    cells = [label if isinstance(label, tuple) else (label,) for label in step.labels]
+    cells = step.cells
     codes = np.zeros((len(cells), len(step.columns)), dtype=np.int64)
     wanted = [name for name in counts.columns if name in step.columns]
     for place, name in enumerate(wanted):

@@ -232,9 +232,10 @@ class _Column:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self._parts: list[tuple[Words, Words]] = []
+        nothing: Words = np.zeros(0, dtype=np.uint64)
+        self._parts = [(nothing, nothing)]
         self._many = False
-        self._least: Words = np.zeros(0, dtype=np.uint64)
+        self._least = nothing
         self._sum = np.zeros(1, dtype=np.uint64)
         self._records = 0
         self._numbers = _Numbers()
@@ -255,8 +256,11 @@ class _Column:
             forms[place] = b"number " + numbers[place].tobytes()
         words = _digests(forms, self._key)
         places: IntArray = coded.indices.to_numpy()
-        self._keep(words, np.bincount(places, minlength=len(words)).astype(np.uint64))
+        counts = np.bincount(places, minlength=len(words)).astype(np.uint64)
+        self._sum += (words * counts).sum(dtype=np.uint64)
+        self._records += len(places)
         self._numbers = self._numbers.with_values(texts, numbers)
+        self._keep([(words, counts)], words)
         exact: Words = _digests(_exactly(coded.dictionary), self._key)[places]
         return exact
 
@@ -265,40 +269,28 @@ class _Column:
         self._sum += other._sum
         self._records += other._records
         self._numbers = self._numbers.beside(other._numbers)
-        self._sampled(other._least)
         self._many |= other._many
-        self._parts += other._parts
-        self._fold()
+        self._keep(other._parts, other._least)
 
-    def _keep(self, words: Words, counts: Words) -> None:
-        self._sum += (words * counts).sum(dtype=np.uint64)
-        self._records += int(counts.sum())
-        self._sampled(words)
-        self._parts.append((words, counts))
-        if len(self._parts) > FOLD_AFTER:
-            self._fold()
-
-    def _sampled(self, words: Words) -> None:
+    def _keep(self, parts: Sequence[tuple[Words, Words]], words: Words) -> None:
+        """Keep parts of the counts, and the smallest digests."""
         self._least = np.unique(np.concatenate([self._least, words]))[:SAMPLED]
-
-    def _fold(self) -> None:
-        words, counts = self._total()
-        self._many |= len(words) > MOST_VALUES
-        self._parts = [] if self._many else [(words, counts)]
+        self._parts += parts
+        if len(self._parts) > FOLD_AFTER:
+            self._total()
 
     def _total(self) -> tuple[Words, Words]:
-        if not self._parts:
-            return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)
-        words = np.concatenate([part[0] for part in self._parts])
-        counts = np.concatenate([part[1] for part in self._parts])
+        """The digests that occur and how often, where they are not too many."""
+        words, counts = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         distinct, places = np.unique(words, return_inverse=True)
         total = np.zeros(len(distinct), dtype=np.uint64)
         np.add.at(total, places, counts)
-        return distinct, total
+        self._many |= len(distinct) > MOST_VALUES
+        self._parts = [(distinct[:0], total[:0]) if self._many else (distinct, total)]
+        return self._parts[0]
 
     def printed(self, name: str) -> ColumnPrint:
         """The fingerprints of all that was added."""
-        self._fold()
         counts = np.sort(self._total()[1])
         distinct = float(len(counts))
         if self._many:  # estimated from the smallest digests

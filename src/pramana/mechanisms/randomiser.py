@@ -171,12 +171,13 @@ class StepCodec:
         """The code of each column."""
         return [codes] if self._straight else [part[codes] for part in self._cells.parts]
 
-    def strata_of(self, batch: pa.RecordBatch) -> IntArray:
+    def strata_of(self, records: pa.RecordBatch | pa.Table) -> IntArray:
         """The number of the stratum of each record, by the text of its values."""
         numbers = {
             tuple(map(label_key, stratum)): number
             for number, stratum in enumerate(self.step.by_stratum)
         }
+        (batch,) = pa.table(records).combine_chunks().to_batches()
         encoded = [batch.column(name).dictionary_encode() for name in self.step.strata]
         texts = [[label_key(v) for v in array.dictionary.to_pylist()] for array in encoded]
         places = np.stack(

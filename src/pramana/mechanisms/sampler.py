@@ -90,7 +90,7 @@ class Sampler(Protocol):
         """Fill ``out`` with a released code for each true code and word; at most ``BLOCK``."""
 
 
-def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | None = None) -> Codes:
+def sample(matrix: TransitionMatrix, codes: Codes, words: Words) -> Codes:
     """A released code for each true code: a fixed function of the matrix, the code and the word.
 
     >>> from pramana.mechanisms.mechanism import UniformMixture
@@ -99,12 +99,10 @@ def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | No
     >>> sample(coin, np.array([0, 0, 0], dtype=np.uint8), words)
     array([0, 1, 0], dtype=uint8)
     """
-    if out is None:
-        out = np.empty_like(codes)
     if len(words) != len(codes):
         raise InvalidMatrix(f"{len(codes)} codes need as many words, got {len(words)}.")
-    _check(matrix, codes, out)
-    sampler = _prepared(matrix)
+    _check(matrix, codes)
+    sampler, out = _prepared(matrix), np.empty_like(codes)
     for begin in range(0, len(codes), BLOCK):
         part = slice(begin, begin + BLOCK)
         sampler.draw(codes[part], words[part], out[part])
@@ -136,13 +134,10 @@ def randomise(
     keystream: Keystream,
     stream: Address,
     start: int = 0,
-    out: Codes | None = None,
 ) -> Codes:
     """Released codes of the records ``start``, ``start + 1``, ...: each by its own random word."""
-    if out is None:
-        out = np.empty_like(codes)
-    _check(matrix, codes, out)
-    sampler = _prepared(matrix)
+    _check(matrix, codes)
+    sampler, out = _prepared(matrix), np.empty_like(codes)
     for begin in range(0, len(codes), BLOCK):
         part = slice(begin, min(begin + BLOCK, len(codes)))
         count = part.stop - begin
@@ -151,14 +146,12 @@ def randomise(
     return out
 
 
-def _check(matrix: TransitionMatrix, codes: Codes, out: Codes) -> None:
-    if len(out) != len(codes):
-        raise InvalidMatrix(f"{len(codes)} codes need as many places, got {len(out)}.")
+def _check(matrix: TransitionMatrix, codes: Codes) -> None:
     if len(codes) and int(codes.max()) >= matrix.size:
         outside = int(np.count_nonzero(codes >= matrix.size))
         raise OutsideDomain(f"{outside} codes lie outside the {matrix.size} values of the matrix.")
-    if np.iinfo(out.dtype).max < matrix.size - 1:
-        raise OutsideDomain(f"Codes of type {out.dtype} cannot hold {matrix.size} values.")
+    if np.iinfo(codes.dtype).max < matrix.size - 1:
+        raise OutsideDomain(f"Codes of type {codes.dtype} cannot hold {matrix.size} values.")
 
 
 def _prepared(matrix: TransitionMatrix) -> Sampler:
@@ -387,8 +380,6 @@ class AddedNoise:
         made = steps * grain if grain >= 1 else steps / round(1 / grain)
         return pa.array(made, mask=~np.isfinite(values)).cast(item.type)
 
-
-__all__ = ["binomials", "draw_rounds"]
 
 DOUBT = 2.0**-47
 """More than the relative error of the logarithms of factorials and probabilities used here."""

@@ -24,14 +24,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
+from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.rounding import share_bound, six_sigma
 from pramana.base.text import as_table, percent_up, plain, quoted
 from pramana.errors import NotCovered, OutsideDomain, UnknownColumn
@@ -40,7 +39,7 @@ from pramana.schema.joint_cells import joint_groups
 from pramana.schema.opened_table import OpenedTable, words_of
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Form, IntArray, Words
-from pramana.verification.whole_file import SUSPECT, SubsetUniqueness, identifiers, share_alone
+from pramana.verification.whole_file import SUSPECT, identifiers, share_alone, spread_words
 
 PARTS: Final = 8
 """Evenly spaced parts of the table that are sampled."""
@@ -89,7 +88,8 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
         return
     randomised = [column for column in schema.randomised if column.domain is not None]
     sample = _sample(table, [column.name for column in (*doubtful, *randomised)])
-    found = identifying(table, sample, [column for column in doubtful if not column.binned])
+    suspects = (c.name for c in doubtful if not c.binned)
+    found = identifiers(table, [n for n in suspects if share_alone(_words(sample, n)) >= SUSPECT])
     if found:
         first, *others = [column.columns[0] for column in found]
         more = f" The same holds for {', '.join(others)}." if others else ""
@@ -155,14 +155,6 @@ def _sample(table: OpenedTable, names: Sequence[str]) -> pa.Table:
         batch = part.load()
         batches.append(batch if table.rows == records else batch.slice(0, SAMPLED))
     return pa.Table.from_batches(batches)
-
-
-def identifying(
-    table: OpenedTable, sample: pa.Table, columns: Sequence[Column]
-) -> tuple[SubsetUniqueness, ...]:
-    """The columns that are nearly unique and no amounts."""
-    suspects = [c.name for c in columns if share_alone(_words(sample, c.name)) >= SUSPECT]
-    return identifiers(table, suspects)
 
 
 def given_away(sample: pa.Table, column: Column, randomised: Sequence[Column]) -> str | None:
@@ -376,22 +368,19 @@ def _record_numbers(
     columns: Sequence[Column], table: OpenedTable, names: list[str], limit: int, *, released: bool
 ) -> Words:
     """One number a record; those above the limit are left out."""
-    numbers = partial(_numbers_of_batches, columns, released, limit)
+
+    def numbers(batches: Iterable[pa.RecordBatch]) -> Words:
+        parts = [np.zeros(0, np.uint64)]
+        for batch in batches:
+            if batch.num_columns > len(columns):  # only a set of all columns makes a whole record
+                is_whole = pc.equal(batch.column(REPORTED).cast(pa.string()), whole_set(columns))
+                batch = batch.filter(is_whole)
+            total = numbers_of(columns, batch, released=released)
+            parts.append(total[total <= np.uint64(limit)])
+        return np.concatenate(parts)
+
     parts = table.summaries(numbers, names, by_part=True)
     return np.concatenate([np.zeros(0, np.uint64), *parts])
-
-
-def _numbers_of_batches(
-    columns: Sequence[Column], released: bool, limit: int, batches: Iterable[pa.RecordBatch]
-) -> Words:
-    parts = [np.zeros(0, np.uint64)]
-    for batch in batches:
-        if batch.num_columns > len(columns):  # only a set of all columns makes a whole record
-            is_whole = pc.equal(batch.column(REPORTED).cast(pa.string()), whole_set(columns))
-            batch = batch.filter(is_whole)
-        total = numbers_of(columns, batch, released=released)
-        parts.append(total[total <= np.uint64(limit)])
-    return np.concatenate(parts)
 
 
 def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bool) -> Words:
@@ -405,11 +394,6 @@ def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bo
     return total
 
 
-def _mixed(numbers: Words, place: int) -> Words:
-    """Numbers spread over all 64 bits, one to one, in another way for each column."""
-    return splitmix64(numbers + np.uint64(place * int(GOLDEN_GAMMA) % 2**64))
-
-
 def _column_numbers(column: Column, array: pa.Array, place: int, *, released: bool) -> Words:
     """By codes where there is a domain, else by the values themselves."""
     if column.coded:
@@ -420,13 +404,13 @@ def _column_numbers(column: Column, array: pa.Array, place: int, *, released: bo
                 raise
             # A mean of several values is none of them: it stands for itself.
         else:
-            return _mixed(np.arange(len(column.labels), dtype=np.uint64), place)[codes]
+            return spread_words(np.arange(len(column.labels), dtype=np.uint64), place)[codes]
     array = flat(comparable(array))
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        return _mixed(_of_numbers(array), place)
-    return _mixed(words_of(array.dictionary_encode()), place)
+        return spread_words(_of_numbers(array), place)
+    return spread_words(words_of(array.dictionary_encode()), place)
 
 
 def _of_numbers(array: pa.Array) -> Words:

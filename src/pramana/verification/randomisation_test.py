@@ -180,12 +180,7 @@ class PairedRecords:
         """Codes by the values that occur, in their order."""
         if name in self._values:
             return self._values[name]
-        both = [
-            comparable(table.to_arrow([name]).column(0)) for table in (self.original, self.released)
-        ]
-        if both[0].type != both[1].type:
-            both = [column.cast(pa.string()) for column in both]
-        whole = pa.concat_arrays([*both[0].chunks, *both[1].chunks])
+        whole = both_tables(self.original, self.released, name).combine_chunks()
         coded = whole.dictionary_encode(null_encoding="encode")
         order = np.argsort(np.asarray(pc.rank(coded.dictionary)), kind="stable")
         ranks = np.empty(len(order), dtype=np.int64)
@@ -193,6 +188,14 @@ class PairedRecords:
         codes = ranks[np.asarray(coded.indices)]
         pair = Pair(codes[: self.original.rows], codes[self.original.rows :], len(order))
         return self._values.setdefault(name, pair)
+
+
+def both_tables(original: OpenedTable, released: OpenedTable, name: str) -> pa.ChunkedArray:
+    """A column of both tables, one below the other; as texts where their types differ."""
+    both = [comparable(table.to_arrow([name]).column(0)) for table in (original, released)]
+    if both[0].type != both[1].type:
+        both = [column.cast(pa.string()) for column in both]
+    return pa.chunked_array([*both[0].chunks, *both[1].chunks], both[0].type)
 
 
 def joined(pairs: Iterable[Pair]) -> Pair | None:

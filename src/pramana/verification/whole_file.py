@@ -331,9 +331,9 @@ def uniqueness(
     searched = [*worst_subsets(names, words), known if len(known) > WIDEST else ()]
     counts = count_unique(table, {*filter(None, searched), everything}, drawn=drawn)
     widening: list[SubsetUniqueness] = []  # subsets that find more people than all narrower ones
-    for subset in sorted(map(counts.__getitem__, filter(None, searched)), key=_width):
-        if not widening or subset.found > widening[-1].found:
-            widening.append(subset)
+    for wider in sorted(filter(None, searched), key=len):
+        if not widening or counts[wider].found > widening[-1].found:
+            widening.append(counts[wider])
     most = max((subset.found for subset in widening), default=0)
     together = counts[everything]
     return FileRisk(
@@ -344,10 +344,6 @@ def uniqueness(
         sampled=table.rows > COUNTED,
         together=together if len(names) > WIDEST and together.found > most else None,
     )
-
-
-def _width(subset: SubsetUniqueness) -> int:
-    return len(subset.columns)
 
 
 def identifiers(table: OpenedTable, suspects: Sequence[str]) -> tuple[SubsetUniqueness, ...]:
@@ -409,7 +405,7 @@ def count_unique(
             table = table.fitted(coded=[n for n in names if n not in {c.name for c in drawn}])
     for batch in _batches(table, names, drawn):
         spread = {
-            name: _spread(words_of(batch.column(name)), place)
+            name: spread_words(words_of(batch.column(name)), place)
             for place, name in enumerate(names, start=1)
         }
         for subset, kept in parts.items():
@@ -427,7 +423,7 @@ def _limit(records: int) -> np.uint64:
     return np.uint64(2**64 - 1 if records <= COUNTED else 2**64 * COUNTED // records)
 
 
-def _spread(words: Words, place: int) -> Words:
+def spread_words(words: Words, place: int) -> Words:
     """Words spread over all 64 bits, in another way for each column."""
     return splitmix64(words + np.uint64(place * int(GOLDEN_GAMMA) % 2**64))
 
@@ -468,7 +464,7 @@ def is_amount(table: OpenedTable, name: str) -> bool:
     if (values % 1 != 0).mean() > FRACTION_OF_AMOUNTS:
         return True
     low, high, width = values.min(), values.max(), float(values.max() - values.min()) + 1
-    looked_at = values[_spread(values.view(np.uint64), 0) <= _limit(table.rows)]
+    looked_at = values[spread_words(values.view(np.uint64), 0) <= _limit(table.rows)]
     ties = len(looked_at) - len(np.unique(looked_at))
     expected = len(looked_at) * (1 + width * math.expm1(-len(values) / width) / len(values))
     if expected >= EXPECTED_TIES:

@@ -20,9 +20,9 @@ from pramana.risk.attacks.closest_record import GowerRecords, closest_risk, dist
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.kernels import best_links
 from pramana.risk.attacks.linkage import (
+    Links,
     expected_released,
     link,
-    linkage_risks,
     nearest_scores,
 )
 from pramana.risk.attacks.scores import expected_in_halves, likelihood_scores
@@ -222,8 +222,9 @@ def test_a_sound_mechanism_keeps_its_promise_and_a_broken_one_is_caught():
     false = 1 / PkAnonymity.of(mechanism(0.1), anonymity_set=600).k
     keystream = Keystream.from_seed(3)
 
-    sound = linkage_risks(SCHEMA, weak, truth, bound=honest, keystream=keystream, trials=3000)
-    broken = linkage_risks(SCHEMA, weak, truth, bound=false, keystream=keystream, trials=3000)
+    links = Links.of(SCHEMA, weak, truth, keystream=keystream, trials=3000)
+    sound = links.risks(bound=honest, keystream=keystream)
+    broken = links.risks(bound=false, keystream=keystream)
 
     assert not any(found.broken for found in sound)
     assert any(found.broken for found in broken)
@@ -235,9 +236,9 @@ def test_the_likeliest_beats_the_nearest_where_the_matrix_misleads():
     swap = Mechanism((Step(("sex",), Dense.of(("f", "m"), [[0.1, 0.9], [0.9, 0.1]])),))
     schema = Schema((Column("sex", Role.KEY, Categories(("f", "m"))),))
     truth = Records((np.random.default_rng(1).integers(0, 2, 30),), np.zeros(30, int), (None,))
-    nearest, likeliest, *_ = linkage_risks(
-        schema, swap, truth, bound=None, keystream=Keystream.from_seed(5), trials=6000
-    )
+    keystream = Keystream.from_seed(5)
+    links = Links.of(schema, swap, truth, keystream=keystream, trials=6000)
+    nearest, likeliest, *_ = links.risks(bound=None, keystream=keystream)
 
     assert nearest.high < likeliest.low
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from pramana.base.text import records_that
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
+from pramana.guarantees.correct_match import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Label, TransitionMatrix
@@ -167,13 +168,13 @@ class KeyCells:
         return ~self.fixed & ((self.numbers > 0) | (self.loss == "l2"))
 
     @property
-    def labels(self) -> tuple[tuple[Label, ...], ...]:
-        """The cells as tuples of labels."""
-        columns = (
+    def labels(self) -> tuple[Label, ...]:
+        """The cells as tuples of labels; of a single key its labels."""
+        columns = [
             [labels[code] for code in codes]
             for labels, codes in zip(self.counts.labels, self.codes.T.tolist(), strict=True)
-        )
-        return tuple(zip(*columns, strict=True))
+        ]
+        return tuple(zip(*columns, strict=True) if len(columns) > 1 else columns[0])
 
     def rare(self, alpha: float) -> IntArray:
         """Cells that occur with fewer than 1/alpha records: C1 is about them [Cator, eq. 2]."""
@@ -191,6 +192,12 @@ def _require_possible(counts: Counts, broken: BoolArray) -> None:
     if broken.any():
         records = records_that(int(counts.numbers[broken].sum()), "is", "are")
         raise OutsideDomain(f"{records} in cells that cannot exist.")
+
+
+def numbers_by_label(labels: Sequence[Label], counts: Counts) -> FloatArray:
+    """The number of records in each of these cells."""
+    frequencies = frequencies_by_label(counts)
+    return np.array([frequencies.get(label, 0) for label in labels], dtype=np.float64)
 
 
 def as_counts(counts: Any) -> Counts:

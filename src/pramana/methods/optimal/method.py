@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar, Final, Literal, get_args
 
-import numpy as np
-
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.base.text import records_that, text_up
@@ -17,14 +15,12 @@ from pramana.engine.base import Table
 from pramana.errors import DoesNotHold, Infeasible, SingularMatrix
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import attained
-from pramana.guarantees.correct_match import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells
-from pramana.mechanisms.transition import Dense
 from pramana.methods.base import Method, fingerprint, option, single_target
 from pramana.methods.context import DesignContext, randomised
-from pramana.methods.optimal.cells import DONORS, LOSSES, Donors, KeyCells, Loss
+from pramana.methods.optimal.cells import DONORS, LOSSES, Donors, KeyCells, Loss, numbers_by_label
 from pramana.methods.optimal.listing import WHOLE, listed_cells
 from pramana.methods.optimal.publication import (
     BIASED,
@@ -176,13 +172,8 @@ class Optimal(Method):
         self, design: OptimalDesign, target: SpontaneousRecognition, context: DesignContext
     ) -> Plan:
         """The plan of a design for the randomised columns, with what it attains."""
-        schema, names = context.schema, design.counts.columns
-        matrix = design.matrix
-        if len(names) == 1 and not isinstance(matrix, ListedCells):  # plain labels, no tuples
-            labels = tuple(label for (label,) in matrix.labels)
-            matrix = Dense.from_weights(labels, matrix.weights)
-        mechanism = Mechanism((Step(names, matrix),))
-        computed = () if schema.known else (design.attained,)
+        mechanism = Mechanism((Step(design.counts.columns, design.matrix),))
+        computed = () if context.schema.known else (design.attained,)
         return context.plan(
             self,
             mechanism,
@@ -197,7 +188,12 @@ class Optimal(Method):
                 "worst_keys": list(design.attained.keys),
             }
             | ({"divergence": design.divergence} if self.loss == "kl" else {})
-            | (_donors(design) if self.donors == "frequent" else {}),
+            | (
+                # The share of changes from the most frequent cells, and what the preference costs
+                {"from_three_cells": design.given_by(3), "donors_cost": design.donors_cost}
+                if self.donors == "frequent"
+                else {}
+            ),
             basis=fingerprint(context.counts),
         )
 
@@ -219,8 +215,7 @@ class Optimal(Method):
         context = DesignContext.of(plan.schema, opened)
         (step,) = plan.mechanism
         if isinstance(step.matrix, ListedCells):
-            frequencies = frequencies_by_label(context.counts.margin(*step.columns))
-            lacking = sum(n for cell, n in frequencies.items() if cell not in step.matrix.positions)
+            lacking = int(context.records - _numbers(step, context).sum())
             if lacking:
                 raise DoesNotHold(
                     f"The plan was made for another table: {records_that(lacking, 'has', 'have')} "
@@ -271,11 +266,6 @@ class Optimal(Method):
         return {name: value for name, value in chosen.items() if value not in ("l2", "any")}
 
 
-def _donors(design: OptimalDesign) -> dict[str, object]:
-    """The share of changed records from the most frequent cells, and what the preference costs."""
-    return {"from_three_cells": design.given_by(3), "donors_cost": design.donors_cost}
-
-
 def _grids(cells: KeyCells, donors: Donors) -> tuple[tuple[tuple[float, ...], float], ...]:
     """The grids to try in turn, each with the largest loss allowed, as a multiple of the least."""
     if cells.size <= FEW_CELLS:  # the coarsest grid reveals least
@@ -315,8 +305,7 @@ def _published(step: Step, context: DesignContext, keystream: Keystream) -> Step
 
 def _numbers(step: Step, context: DesignContext) -> FloatArray:
     """The number of records in each cell of the matrix."""
-    frequencies = frequencies_by_label(context.counts.margin(*step.columns))
-    return np.array([frequencies.get(label, 0) for label in step.labels], dtype=np.float64)
+    return numbers_by_label(step.labels, context.counts.margin(*step.columns))
 
 
 def _cells(target: SpontaneousRecognition, schema: Schema, counts: Counts) -> KeyCells:

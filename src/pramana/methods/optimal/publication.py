@@ -37,7 +37,7 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import TOTAL, coarse_up
 from pramana.mechanisms.mechanism import Step
 from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
-from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
+from pramana.mechanisms.transition import Dense, Label, TransitionMatrix, as_cells
 from pramana.methods.context import DesignContext
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.release.certificate_fields import canonical, labels_to_json, schema_to_json
@@ -378,7 +378,7 @@ def with_decoys(
     movers = np.unique(rows[numbers[rows] > 0])
     most = DECOYS * len(movers)
     order = keystream.permutation(len(movers), Stream("decoys", "rows"))
-    codes = np.ascontiguousarray(cell_codes(columns, _as_cells(matrix, columns)).T)
+    codes = np.ascontiguousarray(cell_codes(columns, as_cells(matrix.labels, len(columns))).T)
     if not isinstance(matrix, ListedCells):
         idle = (numbers == 0) & ~np.isin(np.arange(matrix.size), np.concatenate([rows, targets]))
         free = np.flatnonzero(idle & ~rules.stay(codes.T))
@@ -401,13 +401,6 @@ def with_decoys(
               for cell in every[np.argsort(rank)].tolist()]  # fmt: skip
     sources, targets, moves = _with_copies(matrix, models, np.arange(len(codes), len(every)))
     return ListedCells.from_moves(labels, rows=rank[sources], columns=rank[targets], moves=moves)
-
-
-def _as_cells(
-    matrix: TransitionMatrix, columns: Sequence[tuple[Label, ...]]
-) -> Sequence[tuple[Label, ...]]:
-    """The labels as tuples, those of a single column too."""
-    return matrix.labels if len(columns) > 1 else [(label,) for label in matrix.labels]
 
 
 def _crossed(codes: IntArray, keystream: Keystream, *, count: int) -> IntArray:

@@ -38,6 +38,7 @@ from pramana.methods.optimal.cells import (
     Loss,
     as_counts,
     divergence,
+    numbers_by_label,
     squared_error,
 )
 from pramana.methods.optimal.covering import SMALL_SHARE, Covering, cover, first_needs
@@ -109,12 +110,7 @@ class OptimalDesign:
     @cached_property
     def numbers(self) -> FloatArray:
         """The number of records in each cell of the matrix."""
-        numbers = np.zeros(self.matrix.size)
-        cells = zip(self.counts.cells.tolist(), self.counts.numbers.tolist(), strict=True)
-        for cell, number in cells:
-            labels = zip(self.counts.labels, cell, strict=True)
-            numbers[self.matrix.positions[tuple(values[code] for values, code in labels)]] = number
-        return numbers
+        return numbers_by_label(self.matrix.labels, self.counts)
 
     @cached_property
     def loss(self) -> float:
@@ -147,7 +143,7 @@ class OptimalDesign:
         often = np.argsort(-self.numbers, kind="stable")[:cells]
         return float(leaving[often].sum() / leaving.sum()) if leaving.any() else 0.0
 
-    def chance_of_change(self) -> dict[tuple[Label, ...], tuple[int, float]]:
+    def chance_of_change(self) -> dict[Label, tuple[int, float]]:
         """The frequency and the probability of change of each cell that occurs [Cator, Fig. 1]."""
         numbers, leaving = self.numbers, 1 - self.matrix.diagonal
         return {
@@ -155,7 +151,7 @@ class OptimalDesign:
             for i in np.flatnonzero(numbers).tolist()
         }
 
-    def arrivals(self) -> dict[tuple[Label, ...], float]:
+    def arrivals(self) -> dict[Label, float]:
         """The expected number of changed records that arrive in each cell, the largest first."""
         numbers = self.numbers
         arriving = self.matrix.apply(numbers) - numbers * self.matrix.diagonal
@@ -294,12 +290,6 @@ def _without_idle(matrix: TransitionMatrix, numbers: FloatArray) -> TransitionMa
     )
 
 
-def _common(cells: KeyCells, alpha: float) -> IntArray:
-    """The frequent cells whose records may move, the largest first."""
-    common = np.flatnonzero((cells.numbers * alpha >= 1) & ~cells.fixed)
-    return common[np.argsort(-cells.numbers[common], kind="stable")]
-
-
 def in_proportion(cells: KeyCells, matrix: TransitionMatrix, alpha: float) -> SparseRows | None:
     """The same matrix, but frequent cells give in proportion to their frequency [Cator, Fig. 1].
 
@@ -407,7 +397,8 @@ def _covered(
     also, _ = first_needs(cells, alpha, share=SMALL_SHARE)
     staying = np.zeros(cells.size, dtype=bool)
     share, ways = SMALL_SHARE, WAYS
-    common = _common(cells, alpha)
+    common = np.flatnonzero(_gives(cells, alpha))  # the largest first
+    common = common[np.argsort(-cells.numbers[common], kind="stable")]
     for _ in range(ROUNDS):
         covering = cover(
             cells,

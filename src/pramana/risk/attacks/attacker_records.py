@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.base.text import as_it_is, counted, listed, records_that
@@ -31,19 +30,19 @@ from pramana.mechanisms.mechanism import (
     AttributeSampler,
     AttributeSet,
     Mechanism,
-    Step,
     released_codes,
     stated_sets,
 )
+from pramana.mechanisms.randomiser import StepCodec
 from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
 from pramana.release.certificate import Certificate
-from pramana.risk.coded_table import EquivalenceClasses, code_column
+from pramana.risk.coded_table import EquivalenceClasses
 from pramana.schema.codec import encode, encode_released
-from pramana.schema.domains import label_key
-from pramana.schema.joint_cells import JointCells, joint_groups
+from pramana.schema.joint_cells import JointCells, joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema
-from pramana.types import Codes, FloatArray, IntArray
+from pramana.types import FloatArray, IntArray
+from pramana.verification.randomisation_test import both_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +131,7 @@ def require_belongs(certificate: Certificate, released: OpenedTable, original: O
             f"{counted(original.rows, 'record')} where the release has {released.rows:,}."
         )
     names = [name for name in certificate.known_columns if name in original.schema.names]
-    if not names:
-        return
-    both = _anonymity_sets(original, released, names)
+    both = paired_groups(original, released, names)
     size = int(max(groups.max(initial=0) for groups in both)) + 1
     before, after = (np.bincount(groups, minlength=size) for groups in both)
     differ = int(np.abs(before - after).sum())
@@ -154,12 +151,10 @@ def read_pair(
     known: Sequence[str] = (),
 ) -> tuple[Records, Records]:
     """Truth and release in the same codes; their records are in no common order."""
-    sets = np.zeros(original.rows, np.int64), np.zeros(released.rows, np.int64)
-    if known:
-        sets = _anonymity_sets(original, released, known)
+    before, after = paired_groups(original, released, known)
     return (
-        _records(schema, mechanism, original, sets[0], released=False),
-        _records(schema, mechanism, released, sets[1], released=True),
+        _records(schema, mechanism, original, before, released=False),
+        _records(schema, mechanism, released, after, released=True),
     )
 
 
@@ -182,10 +177,11 @@ def _records(
     encoder = encode_released if released else encode
     codes, strata = [], []
     for step in mechanism:
+        codec = StepCodec(step, [schema.column(name) for name in step.columns])
         data = table.to_arrow([*step.columns, *step.strata])
-        parts = [encoder(schema.column(name), data.column(name)) for name in step.columns]
-        codes.append(step_codes(step, schema, parts))
-        strata.append(_strata(step, data) if step.strata else None)
+        parts = [encoder(column, data.column(column.name)) for column in codec.columns]
+        codes.append(codec.cells(parts).astype(np.int64))
+        strata.append(codec.strata_of(data) if step.strata else None)
     return Records(tuple(codes), anonymity_set, tuple(strata))
 
 
@@ -229,60 +225,13 @@ def code_sizes(mechanism: Mechanism) -> list[int]:
     return [len(step.labels) for step in mechanism]
 
 
-def step_codes(step: Step, schema: Schema, parts: Sequence[Codes]) -> IntArray:
-    """One code a record from the codes of its columns."""
-    if len(parts) == 1:
-        return parts[0].astype(np.int64)
-    labels = tuple(schema.column(name).labels for name in step.columns)
-    codes = JointCells(labels, tuple(step.labels)).codes(parts)
-    wrong = int(np.count_nonzero(codes < 0))
-    if wrong:
-        raise OutsideDomain(
-            f"{records_that(wrong, 'holds', 'hold')} a combination of "
-            f"{' and '.join(step.columns)} that the schema calls impossible."
-        )
-    return codes
-
-
-def _strata(step: Step, data: pa.Table) -> IntArray:
-    """Which matrix of a step each record has, by the text of its strata."""
-    numbers = {tuple(map(label_key, s)): place for place, s in enumerate(step.by_stratum)}
-    columns = [data.column(name) for name in step.strata]
-    coded = [code_column(column) for column in columns]
-    groups = EquivalenceClasses.of([c for c, _, _ in coded], [size for _, size, _ in coded])
-    rows = [[label_key(v.as_py()) for v in column.take(groups.first)] for column in columns]
-    places = np.array([numbers.get(texts, -1) for texts in zip(*rows, strict=True)])
-    strata: IntArray = places[groups.of_record]
-    unknown = int(np.count_nonzero(strata < 0))
-    if unknown:
-        raise OutsideDomain(
-            f"{records_that(unknown, 'lies', 'lie')} in a stratum without a matrix."
-        )
-    return strata
-
-
-def _anonymity_sets(
+def paired_groups(
     original: OpenedTable, released: OpenedTable, names: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
-    """Group numbers by the known columns, the same for the same values in both tables."""
-    codes, sizes = [], []
-    for name in names:
-        both = [_plain(table.to_arrow([name]).column(0)) for table in (original, released)]
-        if both[0].type != both[1].type:
-            both = [column.cast(pa.string()) for column in both]
-        column, size, _ = code_column(
-            pa.chunked_array([*both[0].chunks, *both[1].chunks], both[0].type)
-        )
-        codes.append(column)
-        sizes.append(size)
-    of_record = EquivalenceClasses.of(codes, sizes).of_record.astype(np.int64)
-    return of_record[: original.rows], of_record[original.rows :]
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+    """Group numbers by some columns, the same for the same values in both tables."""
+    columns = (value_codes(both_tables(original, released, name)) for name in names)
+    groups = joint_groups([np.zeros(original.rows + released.rows, np.int64), *columns])
+    return groups[: original.rows], groups[original.rows :]
 
 
 # -- attribute sets --------------------------------------------------------------------------------

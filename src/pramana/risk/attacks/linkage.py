@@ -345,21 +345,6 @@ class Links:
         return average
 
 
-def linkage_risks(
-    schema: Schema,
-    mechanism: Mechanism,
-    original: Records,
-    *,
-    bound: float | None,
-    keystream: Keystream,
-    trials: int = TRIALS,
-    most: int | None = None,
-) -> tuple[Measured, ...]:
-    """How often both linkers are right."""
-    links = Links.of(schema, mechanism, original, keystream=keystream, trials=trials, most=most)
-    return links.risks(bound=bound, keystream=keystream)
-
-
 def _targets(
     original: Records, sizes: Sequence[int], keystream: Keystream, few: int | None
 ) -> IntArray:

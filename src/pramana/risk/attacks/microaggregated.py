@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
@@ -22,9 +21,9 @@ from pramana.methods.base import METHODS
 from pramana.methods.microaggregated import Grouped
 from pramana.microaggregation.groups import numbers_of
 from pramana.release.certificate import Certificate
-from pramana.risk.coded_table import CodedTable, EquivalenceClasses
+from pramana.risk.attacks.attacker_records import paired_groups
 from pramana.schema.codec import encode, encode_released
-from pramana.schema.joint_cells import distinct_rows
+from pramana.schema.joint_cells import distinct_rows, joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
 from pramana.types import FloatArray, IntArray
@@ -53,7 +52,10 @@ def grouped_linkage(
     claims = [claim.asked or claim.attained for claim in certificate.claims]
     k = max((claim.k for claim in claims if isinstance(claim, KAnonymity)), default=1)
     runs = max(1, -(-trials // original.rows))
-    sets = _anonymity_sets(original, certificate.known_columns)
+    sets = joint_groups([
+        np.zeros(original.rows, np.int64),
+        *(value_codes(original.to_arrow([n]).column(0)) for n in certificate.known_columns),
+    ])  # fmt: skip
     targets = None
     if most is not None and most < original.rows:
         targets = np.sort(keystream.permutation(original.rows, "targets")[:most])
@@ -94,17 +96,13 @@ def withheld_linkage(
             "The nearest record was not tried: too few released records can be recognised by the "
             "columns that are released unchanged."
         )
-    sets = np.zeros(original.rows + released.rows, np.int64)
-    known = list(certificate.known_columns)
-    if known:
-        sets = _anonymity_sets(_together(original, released, known), known)
-    before, after = _points(certificate.schema.randomised, original, released)
-    before = np.c_[before, sets[: original.rows] * APART]
-    after = np.c_[after, sets[original.rows :] * APART]
+    sets = paired_groups(original, released, certificate.known_columns)
+    points = _points(certificate.schema.randomised, original, released)
+    before, after = (np.c_[own, of * APART] for own, of in zip(points, sets, strict=True))
     chance = link_chances(before, after[places])[recognised]
     return _measured(
         chance,
-        sets[: original.rows],
+        sets[0],
         keystream.uniforms("ties of withheld", 0, len(chance)),
         note=f"Nearest record: of the {len(recognised):,} people whose record the owner recognises "
         "by the unchanged columns; the attacker knows the original keys of a person.",
@@ -137,11 +135,8 @@ def _recognised(
 ) -> tuple[IntArray, IntArray]:
     """A place in the release for each person, and the people for whom it is surely their own."""
     rows = original.rows
-    if not names:
-        return np.arange(rows), np.zeros(0, dtype=np.int64)
-    groups = _anonymity_sets(_together(original, released, names), names)
-    before, after = groups[:rows], groups[rows:]
-    size = int(groups.max()) + 1
+    before, after = paired_groups(original, released, names)
+    size = int(max(before.max(initial=0), after.max(initial=0))) + 1
     unique = (np.bincount(before, minlength=size) == 1) & (np.bincount(after, minlength=size) == 1)
     place_of = np.full(size, -1)
     place_of[after] = np.arange(rows)
@@ -150,26 +145,6 @@ def _recognised(
     places[people] = place_of[before[people]]
     places[places < 0] = np.setdiff1d(np.arange(rows), places[people])
     return places, people
-
-
-def _together(original: OpenedTable, released: OpenedTable, names: Sequence[str]) -> OpenedTable:
-    """Both tables, one below the other, in the types of the release."""
-    sides = []
-    for table in (original, released):
-        columns = table.to_arrow(list(names))
-        for at, field in enumerate(columns.schema):
-            if pa.types.is_dictionary(field.type):
-                plain = columns.column(at).cast(field.type.value_type)
-                columns = columns.set_column(at, field.name, plain)
-        sides.append(columns)
-    return open_source(pa.concat_tables([sides[0].cast(sides[1].schema), sides[1]]))
-
-
-def _anonymity_sets(table: OpenedTable, known: Sequence[str]) -> IntArray:
-    if not known:
-        return np.zeros(table.rows, np.int64)
-    coded = CodedTable.of(table, known)
-    return EquivalenceClasses.of(coded.codes, coded.sizes).of_record.astype(np.int64)
 
 
 def _points(

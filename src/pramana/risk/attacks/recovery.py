@@ -225,7 +225,7 @@ def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseR
     normal = keystream.normals(Stream("plain noise", number), 0, original.size)
     noisy = original + normal.reshape(original.shape) * np.sqrt(variance)
     plain = recovery_attack(original, noisy, variance=variance)
-    error = float(np.sqrt((((means - original) / np.sqrt(variance)) ** 2).mean()))
+    error = _error(original, means, np.sqrt(variance))
     informed = Recovery("posterior", attacked[0].noise, error, len(variance), len(variance))
     return ReleaseRecovery(
         columns=(),

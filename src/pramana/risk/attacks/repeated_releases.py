@@ -30,7 +30,7 @@ from pramana.errors import InvalidNumber, NotCovered, PramanaError
 from pramana.guarantees.composition import TiedReleases, Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.guarantees.privacy_breach import PrivacyBreach
+from pramana.guarantees.privacy_breach import USUAL_PRIOR, PrivacyBreach
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sampler import randomise
 from pramana.mechanisms.transition import TransitionMatrix
@@ -105,14 +105,12 @@ def _finite(number: float) -> float | None:
 def compose_releases(
     certificates: Sequence[Certificate],
     *,
-    rho1: float = 0.1,
     owned: Sequence[Mapping[str, str]] | None = None,
 ) -> Composition:
     """Compose the releases that these certificates describe.
 
     Args:
         certificates: of releases of the same people.
-        rho1: what the adversary believed at most, for what remains against a breach.
         owned: for each the fingerprints of the rows of all columns that are released unchanged,
             by that of a column among them of which everybody has another value; where two show
             some and nothing says that they agree for everybody, they may differ.
@@ -142,7 +140,7 @@ def compose_releases(
         promised=compose(seen, same_people=True),
         k=PkAnonymity.of(together, anonymity_set=tied.anonymity_set),
         epsilon=DifferentialPrivacy.of(together),
-        breach=PrivacyBreach.of(together, rho1=rho1),
+        breach=PrivacyBreach.of(together, rho1=USUAL_PRIOR),
         anonymity_set=tied.anonymity_set,
         alone_by=tied.uncounted,
     )
