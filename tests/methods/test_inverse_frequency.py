@@ -35,7 +35,7 @@ TABLE_1 = {
 
 def keeps_frequencies(design):
     """t P = t in integers over 2**64: exactly."""
-    times = [design.frequencies[label] for label in design.matrix.labels]
+    times = [design.frequencies[()][label] for label in design.matrix.labels]
     released = sum(t * row for t, row in zip(times, design.matrix.weights, strict=True))
     return [int(x) for x in released] == [t * TOTAL for t in times]
 

@@ -8,18 +8,15 @@ import pytest
 
 import pramana as pm
 from pramana.schema.schema import REPORTED
-from pramana.verification.record_checks import SetIndependence
+from pramana.verification.record_checks import set_independence
 
 N = 4_000
 
 
 def looked_at(asked, income):
     """The checks of these sets beside a column of numbers and one of texts."""
-    own = SetIndependence(["income", "work"])
     table = pa.table({REPORTED: asked, "income": income, "work": np.where(income > 1, "yes", "no")})
-    for batch in table.to_batches(max_chunksize=700):
-        own.add(batch)
-    return [check.ok for check in own.checks()]
+    return [check.ok for check in set_independence(table.to_batches(max_chunksize=700))]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.15])

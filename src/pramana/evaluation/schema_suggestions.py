@@ -26,7 +26,7 @@ from pramana.evaluation.questions import (
     typical,
 )
 from pramana.methods.base import Method
-from pramana.methods.choice import alternative_method, design
+from pramana.methods.choice import alternative_methods, design
 from pramana.methods.expected_error import randomised_in
 from pramana.methods.plan import Plan
 from pramana.risk.frequencies import UniquenessCounter
@@ -266,7 +266,7 @@ def _fewer_keys(plan: Plan) -> Iterator[_Candidate]:
 def _fewer_tables(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Candidate]:
     """A few of the tables alone, where none are stated."""
     tables = tuple(answered[:FEW_TABLES])
-    method = alternative_method(plan)
+    method = next(iter(alternative_methods(plan)), None)
     if plan.schema.tables or len(answered) <= FEW_TABLES or method is None:
         return
     other = _designed(plan, replace(plan.schema, tables=tables), method())

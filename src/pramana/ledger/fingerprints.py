@@ -34,6 +34,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.randomness import splitmix64
+from pramana.base.text import plain
 from pramana.schema.codec import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
@@ -108,15 +109,8 @@ class ColumnPrint:
 
     def to_json(self) -> Form:
         """As JSON."""
-        return {
-            "values": self.values,
-            "shape": self.shape,
-            "telling": self.telling,
-            "unique": self.unique,
-            "sample": base64.b64encode(
-                b"".join(word.to_bytes(SAMPLE_BYTES, "big") for word in self.sample)
-            ).decode(),
-        }
+        sample = b"".join(word.to_bytes(SAMPLE_BYTES, "big") for word in self.sample)
+        return plain(self) | {"sample": base64.b64encode(sample).decode()}
 
     @classmethod
     def from_json(cls, form: Entries) -> ColumnPrint:

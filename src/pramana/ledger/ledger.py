@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pramana.base.rounding import require_number
-from pramana.base.text import counted, text_down, text_up
+from pramana.base.text import counted, plain, text_down, text_up
 from pramana.errors import DoesNotHold, InputError, NotARelease, PramanaError, Unconfirmed
 from pramana.guarantees.composition import Disclosure, Together, compose
 from pramana.ledger.chain import Chain, beside, key_file, locked, readable_by_others
@@ -160,15 +160,7 @@ class LedgerEntry:
 
     def to_json(self) -> Form:
         """The readable part of a line; another line says that the release was finished."""
-        return {
-            "line": INTENDED,
-            "date": self.date,
-            "people": self.people,
-            "plan": dict(self.plan),
-            "promised": dict(self.promised),
-            "intended": self.intended,
-            "folder": self.folder,
-        }
+        return {"line": INTENDED} | plain(self, "date people plan promised intended folder")
 
     def secret(self) -> Form:
         """The part of a line that is encrypted: fingerprints, and what rests on them.
@@ -281,10 +273,6 @@ class Ledger:
             places = next(table for table in self.tables if last in table)
         return compose(marked([self.entries[place] for place in places]))
 
-    def with_entry(self, entry: LedgerEntry) -> Ledger:
-        """With one more entry, in memory."""
-        return Ledger(self.path, (*self.entries, entry))
-
     def to_json(self) -> Form:
         """As JSON, without fingerprints."""
         return {
@@ -396,11 +384,12 @@ class Booking:
 
     def require(self, certificate: Certificate, budget: Budget | None) -> Together:
         """Composition of all releases of the table with this one; refused beyond the budget."""
-        ledger = Ledger.of(self.chain).with_entry(self._entry(certificate))
-        found = ledger.together()
+        ledger = Ledger.of(self.chain)
+        entries = (*ledger.entries, self._entry(certificate))
+        together = replace(ledger, entries=entries).together()
         if budget is not None:
-            budget.require(found, records=certificate.records)
-        return found
+            budget.require(together, records=certificate.records)
+        return together
 
     @contextmanager
     def entered(self, certificate: Certificate) -> Iterator[None]:

@@ -270,19 +270,6 @@ def require_options(method: Method) -> None:
             require_choice(item.name, value, item.choices)
 
 
-def require_kinds(method: type[Method], options: Entries) -> None:
-    """Refuse options of a certificate whose types are not those of the method."""
-    for item in options_of(method):
-        value = options.get(item.name, item.default)
-        if item.read is not None:
-            valid = isinstance(value, list) and all(type(text) is str for text in value)
-        else:
-            kinds = (int, float) if item.kind is float else (item.kind,)
-            valid = type(value) in kinds or (value is None and item.default is None)
-        if not valid:
-            raise InvalidNumber(f"{item.name} must be of another kind, got {type(value).__name__}.")
-
-
 METHODS = cast("Registry[type[Method]]", METHOD_CLASSES)
 """Methods by name; the first one that aims at all targets is the default."""
 

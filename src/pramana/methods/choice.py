@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from pramana.base.rounding import require_choice, require_number
@@ -185,15 +186,10 @@ def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
 # -- alternatives ----------------------------------------------------------------------------------
 
 
-def _alternatives(plan: Plan) -> list[type[Method]]:
+def alternative_methods(plan: Plan) -> list[type[Method]]:
     """The methods for comparison that aim at all targets of a plan."""
     asked = {target.name for target in plan.asked}
     return [method for method in METHODS.values() if method.instead and asked <= set(method.aims)]
-
-
-def alternative_method(plan: Plan) -> type[Method] | None:
-    """The first method for comparison that aims at all targets of a plan."""
-    return next(iter(_alternatives(plan)), None)
 
 
 def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
@@ -205,7 +201,7 @@ def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
     if len(context.schema.randomised) == 1:  # an attribute set of one column is the whole record
         return plan
     others = []
-    for method in _alternatives(plan):
+    for method in alternative_methods(plan):
         if method is not type(plan.method):
             try:
                 other = method().design(context, plan.asked)
@@ -247,21 +243,15 @@ def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
 
 def alternative_plan(plan: Plan) -> Plan | None:
     """The plan of the alternative method for the same targets; ``None`` if there is no other."""
-    alternative = alternative_method(plan)
+    alternative = next(iter(alternative_methods(plan)), None)
     if plan.expected_error is None or "choice" in plan.statistics or alternative is None:
         return None
     if isinstance(plan.method, alternative):
         return None
-    try:
-        return design(
-            plan.schema,
-            *plan.asked,
-            records=plan.records,
-            smallest_group=plan.anonymity_set,
-            method=alternative(),
-        )
-    except PramanaError:
-        return None
+    with suppress(PramanaError):
+        return design(plan.schema, *plan.asked, records=plan.records,
+                      smallest_group=plan.anonymity_set, method=alternative())  # fmt: skip
+    return None
 
 
 def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:

@@ -328,32 +328,28 @@ ROUNDING: Final = 1e-6
 
 
 @dataclass(frozen=True)
-class InverseFrequencyDesign:
+class InverseFrequencyDesign(InvariantDesign):
     """A matrix that leaves expected frequencies unchanged and bounds the correct match.
 
     ``theta`` is the flow that the paper's bound asks of the rarest case: the largest root of
-    psi = xi over the rare values. ``gap`` is the share by which the expected changes may exceed the
-    least that any symmetric flows need. The matrix and the frequencies are the owner's secret.
+    psi = xi over the rare values. ``least`` is a lower bound on the expected changes of all
+    symmetric flows. The matrix and the frequencies are the owner's secret.
     """
 
-    matrix: SparseRows = field(repr=False)
-    frequencies: Mapping[Label, int] = field(repr=False)
     xi: float
     attained: CorrectMatch
     theta: float
-    expected_changes: float
-    smallest_diagonal: float
-    gap: float
+    least: float
+
+    @property
+    def gap(self) -> float:
+        """The share by which the expected changes may exceed the least."""
+        return max(self.expected_changes / self.least - 1, 0.0) if self.least else 0.0
 
     @property
     def unchanged(self) -> bool:
         """Whether no record changes."""
         return len(self.matrix.moves) == 0
-
-    def variances(self) -> dict[Label, float]:
-        """The variance of each released frequency."""
-        totals = released_variances(self.matrix, self.frequencies)
-        return dict(zip(self.matrix.labels, totals.tolist(), strict=True))
 
 
 def block_size(frequency: int, xi: float) -> int:
@@ -415,17 +411,16 @@ def inverse_frequency_design(
         columns=np.concatenate([nothing, *columns]),
         moves=np.concatenate([nothing.astype(np.uint64), *moves]),
     )
-    changes = float((_times(matrix.labels, times) * (1 - matrix.diagonal)).sum())
     rare = [number for number in times.values() if 0 < number * xi < 1]
     return InverseFrequencyDesign(
-        matrix=matrix,
-        frequencies=times,
+        by_stratum={(): matrix},
+        frequencies={(): times},
+        column=column,
+        strata=(),
         xi=xi,
         attained=CorrectMatch.of(matrix, times),
         theta=max((theta_of(number, 1 / xi) for number in rare), default=0.0),
-        expected_changes=changes,
-        smallest_diagonal=float(matrix.diagonal.min()),
-        gap=max(changes / least - 1, 0.0) if least else 0.0,
+        least=least,
     )
 
 
@@ -552,7 +547,7 @@ class InverseFrequency(Withheld):
                 "unchanged": all(d.unchanged for d in designs.values()),
             },
             public=published_standard_errors(
-                {name: list(design.variances().values()) for name, design in designs.items()},
+                {name: design.variances() for name, design in designs.items()},
                 least=lambda _: math.sqrt(2 / target.xi),  # the error that one rare value costs
             )
             | ({"relaxed_from": float(stated.xi)} if relaxed else {}),

@@ -20,7 +20,7 @@ from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claims import attained
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.methods.base import Method, option, options_of, require_kinds, single_target
+from pramana.methods.base import Method, option, options_of, require_options, single_target
 from pramana.methods.context import DesignContext, require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import Clustering
@@ -311,8 +311,8 @@ class Grouped(Method):
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """The options, and the sentences that follow from them and k."""
-        require_kinds(cls, certificate.options)
         method = cls(**certificate.options)
+        require_options(method)
         (k,) = (c.attained.k for c in certificate.claims if isinstance(c.attained, KAnonymity))
         if certificate.schema.impossible and not method.real_keys:
             raise InvalidSchema("Such keys may be impossible together.")

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from pramana.base.text import Shown, counted
+from pramana.base.text import Shown, counted, plain
 from pramana.types import FloatArray, Form
 from pramana.verification.whole_file import Colour, FileRisk, Publishable
 
@@ -91,13 +91,7 @@ class Check:
 
     def to_json(self) -> Form:
         """The entry in the JSON of verify."""
-        return {
-            "name": self.name,
-            "kind": str(self.kind),
-            "ok": self.ok,
-            "state": str(self.state),
-            "detail": self.detail,
-        }
+        return plain(self, "name kind ok state detail")
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,14 +184,7 @@ class Verdict(Shown):
 
     def to_json(self) -> Form:
         """The JSON form of verify."""
-        return {
-            "valid": self.valid,
-            "counts": self.counts,
-            "checks": [check.to_json() for check in self.checks],
-            "notes": list(self.notes),
-            "risk": None if self.risk is None else self.risk.to_json(),
-            "publishable": None if self.publishable is None else self.publishable.to_json(),
-        }
+        return plain(self, "valid counts checks notes risk publishable")
 
 
 # -- e-values --------------------------------------------------------------------------------------

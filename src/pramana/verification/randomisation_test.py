@@ -58,20 +58,6 @@ class Pair:
     after: IntArray
     size: int
 
-    def with_other(self, other: Pair) -> Pair:
-        """The codes of two pairs together: those that occur, numbered anew."""
-        both = [a.astype(np.int64) * other.size + b for a, b in (
-            (self.before, other.before), (self.after, other.after))]  # fmt: skip
-        if self.size * other.size <= LARGEST:  # no need to sort
-            there = np.zeros(self.size * other.size, np.bool_)
-            for codes in both:
-                there[codes] = True
-            numbers = np.cumsum(there) - 1
-            return Pair(numbers[both[0]], numbers[both[1]], int(numbers[-1]) + 1)
-        found, places = np.unique(np.concatenate(both), return_inverse=True)
-        places = places.ravel()
-        return Pair(places[: len(both[0])], places[len(both[0]) :], len(found))
-
     @property
     def as_often(self) -> bool:
         """Whether each code has as many released records as true ones."""
@@ -199,11 +185,13 @@ def both_tables(original: OpenedTable, released: OpenedTable, name: str) -> pa.C
 
 
 def joined(pairs: Iterable[Pair]) -> Pair | None:
-    """Several pairs as one."""
-    whole: Pair | None = None
-    for pair in pairs:
-        whole = pair if whole is None else whole.with_other(pair)
-    return whole
+    """Several pairs as one: the combinations that occur, numbered anew."""
+    several = list(pairs)
+    if len(several) < 2:
+        return next(iter(several), None)
+    places = joint_groups([np.concatenate([pair.before, pair.after]) for pair in several])
+    records = len(several[0].before)
+    return Pair(places[:records], places[records:], int(places.max(initial=-1)) + 1)
 
 
 IMPOSSIBLE = "the matrices cannot produce this release"

@@ -168,7 +168,8 @@ class RecordScan:
         self.set_counts = np.zeros(len(self.set_names), dtype=np.int64)
         self.unknown_sets = False
         unchanged = [column.name for column in certificate.true_schema.released_as_is]
-        self.independence = SetIndependence(() if certificate.nature.whole else unchanged)
+        self.beside_sets = [] if certificate.nature.whole else unchanged
+        self.first_reports: list[pa.RecordBatch] = []
         self.coded = [column for column in schema.released if column.coded or column.listed]
         self.refused = {column.name: Refused() for column in self.coded}
         self.anonymity_set = GroupSizes(certificate.known_columns, apart=True)
@@ -274,9 +275,13 @@ class RecordScan:
             self.refused[name] += refused
         good = not any(refused_values.values())
         if sets is not None:
-            self._count_sets(sets, batch.column(REPORTED))
-        if sets is not None:
-            self.independence.add(batch)
+            self.set_counts += np.bincount(sets[sets >= 0], minlength=len(self.set_names))
+            names = batch.column(REPORTED)
+            if isinstance(names, pa.DictionaryArray):  # it may hold what no record refers to
+                unknown = places_among(self.set_names, names.dictionary) < 0
+                self.unknown_sets |= bool(unknown.any())
+            if self.beside_sets and sum(map(len, self.first_reports)) < LOOKED_AT:
+                self.first_reports.append(batch.select([REPORTED, *self.beside_sets]))
         for name, values in self.values.items():
             if len(values) < self.distinct:
                 occurring = pc.unique(batch.column(name)).to_pylist()
@@ -298,12 +303,6 @@ class RecordScan:
             self.cells.add([encode_released(c, batch.column(c.name)) for c in schema.randomised])
         if self.attached.columns:
             self.attached.add(in_bins(batch, schema.binned, released=True))
-
-    def _count_sets(self, sets: Positions, names: pa.Array) -> None:
-        """Count the records of each set, by its place, which is negative if it is not stated."""
-        self.set_counts += np.bincount(sets[sets >= 0], minlength=len(self.set_names))
-        if isinstance(names, pa.DictionaryArray):  # the file also holds what no record refers to
-            self.unknown_sets |= bool((places_among(self.set_names, names.dictionary) < 0).any())
 
     def _refused(self, column: Column, values: pa.Array, sets: Positions | None) -> Refused:
         """Values outside the domain; of attribute sets also values that were not asked for."""
@@ -333,7 +332,7 @@ class RecordScan:
             yield Check.decided(f"domain of {name}", not outside, detail)
         if self.sampler is not None:
             yield self._set_counts(self.sampler)
-            yield from self.independence.checks()
+            yield from set_independence(self.first_reports)
         if certificate.schema.impossible:
             detail = f"{records_that(self.impossible, 'holds', 'hold')} one"
             yield Check.decided("impossible combinations", not self.impossible, detail)
@@ -501,35 +500,18 @@ BINS: Final = 10
 FEWEST_EXPECTED: Final = 5.0
 
 
-class SetIndependence:
-    """The sets of the first records, with the columns released unchanged."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = tuple(columns)
-        self._batches: list[pa.RecordBatch] = []
-        self._records = 0
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Keep the records of a batch until there are enough."""
-        left = LOOKED_AT - self._records
-        if self.columns and left > 0:
-            kept = batch.select([REPORTED, *self.columns]).slice(0, left)
-            self._batches.append(kept)
-            self._records += kept.num_rows
-
-    def checks(self) -> Iterator[Check]:
-        """One chi-square test of independence a column."""
-        if not self._records:
-            return
-        table = pa.Table.from_batches(self._batches).unify_dictionaries()
-        sets = _few_codes(table.column(REPORTED))
-        for name in self.columns:
-            codes = _few_codes(table.column(name))
-            shape = [int(sets.max()) + 1, int(codes.max()) + 1]
-            statistic, degrees = _chi_square(cell_counts([sets, codes], shape))
-            good = chi_square_tail(statistic, degrees) > LEVEL / len(self.columns)
-            words = "do not depend on it" if good else "depend on it: they were not drawn at random"
-            yield Check.decided(f"attribute sets and {name}", good, f"the attribute sets {words}")
+def set_independence(batches: Sequence[pa.RecordBatch]) -> Iterator[Check]:
+    """One chi-square test of independence for each column beside the sets."""
+    if not sum(map(len, batches)):
+        return
+    table = pa.Table.from_batches(batches).slice(0, LOOKED_AT).unify_dictionaries()
+    sets, *columns = map(_few_codes, table.columns)
+    for name, codes in zip(table.column_names[1:], columns, strict=True):
+        shape = [int(sets.max()) + 1, int(codes.max()) + 1]
+        statistic, degrees = _chi_square(cell_counts([sets, codes], shape))
+        good = chi_square_tail(statistic, degrees) > LEVEL / len(columns)
+        words = "do not depend on it" if good else "depend on it: they were not drawn at random"
+        yield Check.decided(f"attribute sets and {name}", good, f"the attribute sets {words}")
 
 
 def _few_codes(column: pa.ChunkedArray) -> IntArray:

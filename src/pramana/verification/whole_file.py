@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.base.rounding import share_bound
-from pramana.base.text import listed, percent_up
+from pramana.base.text import listed, percent_up, plain
 from pramana.errors import Notice, unheard
 from pramana.guarantees.claims import lacks
 from pramana.release.certificate import Certificate, accepted_words
@@ -104,7 +104,7 @@ class SubsetUniqueness:
 
     def to_json(self) -> Form:
         """As JSON."""
-        return vars(self) | {"columns": list(self.columns)}
+        return plain(self)
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,10 @@ class FileRisk:
 
     def to_json(self) -> Form:
         """As JSON."""
-        return {
-            "records": self.records,
-            "unchanged_columns": list(self.columns),
-            "identifiers": [column.to_json() for column in self.identifiers],
-            "subsets": [subset.to_json() for subset in self.subsets],
-            "sampled": self.sampled,
-        } | ({} if self.together is None else {"together": self.together.to_json()})
+        together = "" if self.together is None else " together"
+        return {"records": self.records, "unchanged_columns": list(self.columns)} | plain(
+            self, f"identifiers subsets sampled{together}"
+        )
 
 
 @dataclass(frozen=True)
@@ -171,7 +168,7 @@ class Publishable:
 
     def to_json(self) -> Form:
         """As JSON."""
-        return {"colour": str(self.colour), "sentence": self.sentence}
+        return plain(self)
 
 
 # -- the verdict -----------------------------------------------------------------------------------

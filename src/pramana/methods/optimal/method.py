@@ -15,7 +15,11 @@ from pramana.engine.base import Table
 from pramana.errors import DoesNotHold, Infeasible, SingularMatrix
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import attained
-from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
+from pramana.guarantees.spontaneous_recognition import (
+    Choices,
+    SpontaneousRecognition,
+    choices_of_keys,
+)
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.methods.base import Method, fingerprint, option, single_target
@@ -121,8 +125,8 @@ class Optimal(Method):
         target = single_target(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
         counts = context.counts.margin(*(column.name for column in schema.randomised))
-        cells = _cells(target, schema, counts)
         width, choices = _known_together(target, schema, counts.columns)
+        cells = _cells(target.alpha, schema, counts, width, choices)
 
         @cache
         def solve(alpha: float) -> OptimalDesign:
@@ -308,20 +312,17 @@ def _numbers(step: Step, context: DesignContext) -> FloatArray:
     return numbers_by_label(step.labels, context.counts.margin(*step.columns))
 
 
-def _cells(target: SpontaneousRecognition, schema: Schema, counts: Counts) -> KeyCells:
+def _cells(alpha: float, schema: Schema, counts: Counts, width: int, choices: Choices) -> KeyCells:
     """All cells that can exist, or the relevant ones where they are too many to enumerate."""
-    names = counts.columns
-    width, choices = _known_together(target, schema, names)
-    rules = CellRules.of(schema, names, counts.labels)
-    if math.prod(len(column.labels) for column in schema.randomised) <= WHOLE:
+    rules = CellRules.of(schema, counts.columns, counts.labels)
+    if math.prod(counts.sizes) <= WHOLE:
         return KeyCells.of(counts, width=width, choices=choices, rules=rules)
-    aim = LISTED_FOR * target.alpha
-    return listed_cells(counts, aim, rules=rules, width=width, choices=choices)
+    return listed_cells(counts, LISTED_FOR * alpha, rules=rules, width=width, choices=choices)
 
 
 def _known_together(
     target: SpontaneousRecognition, schema: Schema, names: tuple[str, ...]
-) -> tuple[int, tuple[tuple[str, ...], ...]]:
+) -> tuple[int, Choices]:
     """The width and the choices, as far as they are about randomised columns."""
     randomised_keys = (tuple(key for key in keys if key in names) for keys in target.choices)
     width = min(target.width, len(names)) if schema.known else target.width

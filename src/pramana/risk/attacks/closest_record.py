@@ -9,7 +9,7 @@ second, being in the release leaves no trace that a distance could see.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,7 @@ from pramana.base.text import percent_down, percent_up
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.risk.attacks.attacker_records import Records, rerun
-from pramana.risk.coded_table import EquivalenceClasses
-from pramana.schema.joint_cells import cell_codes
+from pramana.schema.joint_cells import cell_codes, distinct_rows
 from pramana.schema.schema import Schema
 from pramana.types import Codes, FloatArray, IntArray
 
@@ -58,10 +57,10 @@ class GowerRecords:
     def distinct(self) -> tuple[GowerRecords, Codes]:
         """Each different record once, and which one every record is."""
         together = np.concatenate([self.numbers.view(np.int32), self.codes], axis=1)
-        columns = [np.unique(column, return_inverse=True)[1] for column in together.T]
-        groups = EquivalenceClasses.of(columns, [int(c.max(initial=0)) + 1 for c in columns])
-        first = groups.first
-        return replace(self, numbers=self.numbers[first], codes=self.codes[first]), groups.of_record
+        rows, of_record = distinct_rows(together)
+        columns = self.width[0]
+        numbers = np.ascontiguousarray(rows[:, :columns]).view(np.float32)
+        return GowerRecords.of(numbers, rows[:, columns:]), of_record
 
 
 def distance_to_closest(left: GowerRecords, right: GowerRecords) -> FloatArray:
