@@ -35,8 +35,7 @@ from pramana.errors import Infeasible, InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee, bounds_amplification
 from pramana.guarantees.claims import GUARANTEES
 from pramana.release.certificate import Certificate
-from pramana.release.kinds import METHOD_CLASSES, NewKeys
-from pramana.schema.domains import Labels
+from pramana.release.kinds import METHOD_CLASSES, MethodProtocol
 from pramana.schema.joint_cells import Counts
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema
@@ -44,7 +43,6 @@ from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
     from pramana.methods.context import DesignContext
-    from pramana.methods.expected_error import ExpectedError
     from pramana.methods.plan import Plan
 
 CELLS: Final = 4000
@@ -58,36 +56,11 @@ class AmplificationAims:
         return tuple(name for name, kind in GUARANTEES.items() if bounds_amplification(kind))
 
 
-class Method(Protocol):
+class Method(MethodProtocol, Protocol):
     """A way to protect a table; subclasses are frozen dataclasses of their options."""
-
-    name: ClassVar[str]
-    """The name in commands and certificates."""
 
     when: ClassVar[str]
     """When to use it, in one line."""
-
-    aims: ClassVar[tuple[str, ...]]
-    """The names of the guarantees that can be its targets."""
-
-    kind: ClassVar[str]
-    """The kind of its releases."""
-
-    other_kinds: ClassVar[tuple[str, ...]] = ()
-    """Further kinds of releases; the plan says which kind it makes."""
-
-    data_dependent: ClassVar[bool] = False
-    """Whether its matrices or groups are chosen by looking at the data."""
-
-    new_keys: ClassVar[NewKeys | None] = None
-    """Where the new keys come from, for methods that replace keys within groups."""
-
-    owner_statistics: ClassVar[frozenset[str] | None] = None
-    """The names of the certificate's statistics that only the owner can compute; ``None`` if the
-    method does not declare them."""
-
-    keeps_rules: ClassVar[bool] = True
-    """Whether it never releases combinations that the schema calls impossible."""
 
     accepts_numbers: ClassVar[bool] = False
     """Whether a key may be a number without bins."""
@@ -146,38 +119,9 @@ class Method(Protocol):
         del joint
         return None
 
-    @classmethod
-    def published_labels(cls, labels: Labels) -> Labels:
-        """The variable and value labels of a release."""
-        return labels
-
     def published_schema(self, schema: Schema) -> Schema:
         """The schema of its releases: identifiers and household numbers are dropped."""
         return replace(schema, columns=schema.released, household=None)
-
-    @classmethod
-    def expected_error_of(cls, certificate: Certificate) -> ExpectedError | None:
-        """The expected error of published matrices; ``None`` if the method states none."""
-        del certificate
-        return None
-
-    @classmethod
-    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
-        """The options and the statistics that follow from the rest of a certificate."""
-        del certificate  # most methods publish neither
-        return {}, {}
-
-    @classmethod
-    def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
-        """Whether the published options give the published matrices; ``None`` without options."""
-        del certificate
-        return None
-
-    @classmethod
-    def matches_expected_error(cls, certificate: Certificate, words: str | None) -> bool:
-        """Whether a certificate's sentence about the expected error fits its matrices."""
-        expected = cls.expected_error_of(certificate)
-        return words is None if expected is None else expected.matches_text(words)
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> Method | None:

@@ -111,7 +111,14 @@ class Retention(Method):
             )
         steps = step_domains(schema, self.joint)
         model = ErrorModel(steps, records=records)
-        divide = _divider(steps, model, self.spread)
+        sizes = [step.size - len(step.fixed) for step in steps]
+
+        def divide(log_gamma: float) -> list[float]:
+            """The retention of each step for a total of ln gamma."""
+            if self.spread == "equal":
+                return [_common_retention(log_gamma, sizes)] * len(sizes)
+            return _best_retentions(log_gamma, sizes, model)
+
         if self.retention is not None:
             retentions = [self.retention] * len(steps)
         elif self.max_error is not None:
@@ -124,7 +131,6 @@ class Retention(Method):
         statistics: Form = {"spread": self.spread if self.retention is None else "equal"}
         if statistics["spread"] == "best" and all(0 < rho < 1 for rho in retentions):
             # The gain of the best division over equal retentions, at the same k and epsilon
-            sizes = [step.size - len(step.fixed) for step in steps]
             log_gamma = math.fsum(
                 math.log1p(size * rho / (1 - rho))
                 for size, rho in zip(sizes, retentions, strict=True)
@@ -226,16 +232,6 @@ def _log_gamma_for_error(
     while excess(root) > 0:  # rounding may put the root on the wrong side
         root *= 1 + 1e-9
     return root
-
-
-def _divider(
-    steps: Sequence[StepDomain], model: ErrorModel, spread: Spread
-) -> Callable[[float], list[float]]:
-    """A function from a total of ln gamma to the retention of each step."""
-    sizes = [step.size - len(step.fixed) for step in steps]
-    if spread == "equal":
-        return lambda log_gamma: [_common_retention(log_gamma, sizes)] * len(sizes)
-    return lambda log_gamma: _best_retentions(log_gamma, sizes, model)
 
 
 def _retention(log_gamma: float, size: int) -> float:

@@ -154,54 +154,65 @@ class NewKeys(StrEnum):
 
 
 class Priced(Protocol):
-    """A price that can be put in words."""
+    """An expected error that can be put in words."""
 
     def sentence(self) -> str:
         """In words."""
+
+    def matches_text(self, words: str | None) -> bool:
+        """Whether these are its words, up to rounding of the matrices."""
 
 
 class MethodProtocol(Protocol):
     """What a method says about the releases that it makes."""
 
     name: ClassVar[str]
-    kind: ClassVar[str]
-
-    other_kinds: ClassVar[tuple[str, ...]]
-    """Other kinds of releases that it makes where need be."""
-
-    data_dependent: ClassVar[bool]
+    """The name in commands and certificates."""
 
     aims: ClassVar[tuple[str, ...]]
-    """The guarantees that can be asked of it, by name; any, where it aims at none."""
+    """The names of the guarantees that can be its targets."""
 
-    new_keys: ClassVar[NewKeys | None]
-    """Where keys come from that are replaced within groups."""
+    kind: ClassVar[str]
+    """The kind of its releases."""
 
-    keeps_rules: ClassVar[bool]
-    """Whether it can keep to combinations that the schema calls impossible."""
+    other_kinds: ClassVar[tuple[str, ...]] = ()
+    """Further kinds of releases; the plan says which kind it makes."""
 
-    owner_statistics: ClassVar[frozenset[str] | None]
-    """The figures that only the owner can count, by name; ``None`` where it does not say."""
+    data_dependent: ClassVar[bool] = False
+    """Whether its matrices or groups are chosen by looking at the data."""
 
-    @classmethod
-    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
-        """The options, and the other figures, that its certificate has if all else is as it is."""
+    new_keys: ClassVar[NewKeys | None] = None
+    """Where the new keys come from, for methods that replace keys within groups."""
+
+    owner_statistics: ClassVar[frozenset[str] | None] = None
+    """The names of the certificate's statistics that only the owner can compute; ``None`` if the
+    method does not declare them."""
+
+    keeps_rules: ClassVar[bool] = True
+    """Whether it never releases combinations that the schema calls impossible."""
 
     @classmethod
     def published_labels(cls, labels: Labels) -> Labels:
-        """What is said about the columns of its releases: of one that it adds, in its own words."""
+        """The variable and value labels of a release."""
+        return labels
 
     @classmethod
     def expected_error_of(cls, certificate: Certificate) -> Priced | None:
-        """The expected error of published matrices; ``None`` where it states none."""
+        """The expected error of published matrices; ``None`` if the method states none."""
+        del certificate
+        return None
+
+    @classmethod
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+        """The options and the statistics that follow from the rest of a certificate."""
+        del certificate
+        return {}, {}
 
     @classmethod
     def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
-        """Whether it chooses these matrices for the public options; ``None``: there are none."""
-
-    @classmethod
-    def matches_expected_error(cls, certificate: Certificate, words: str | None) -> bool:
-        """Whether these are its words about the expected error of these matrices."""
+        """Whether the published options give the published matrices; ``None`` without options."""
+        del certificate
+        return None
 
 
 METHOD_CLASSES: Registry[type[MethodProtocol]] = Registry(

@@ -225,13 +225,14 @@ def _method_fields(certificate: Certificate) -> Check:
     owner = maker.owner_statistics | certificate.nature.tells
     try:
         options, statistics = maker.expected_fields(certificate)
-        priced = maker.matches_expected_error(certificate, certificate.expected_error)
+        error, words = maker.expected_error_of(certificate), certificate.expected_error
+        fits = words is None if error is None else error.matches_text(words)
     except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
         return Check.decided(name, False, f"not what {method} gives with the other entries")
     stated = {n: value for n, value in certificate.statistics.items() if n not in owner}
     different = _different(certificate.options, options) | _different(stated, statistics)
     different |= owner - set(certificate.statistics) - _uncounted(certificate)
-    different |= set() if priced else {"expected_error"}
+    different |= set() if fits else {"expected_error"}
     if different:
         detail = f"{method} gives another {', '.join(sorted(different))}, or none"
         return Check.decided(name, False, detail)
