@@ -130,17 +130,6 @@ def test_threads_draw_into_buffers_of_their_own():
     assert (np.concatenate(parts) == whole).all()
 
 
-def test_codes_may_be_drawn_in_place():
-    """The place of the truth may be the place of the release."""
-    for matrix in _some_matrices(np.random.default_rng(1)):
-        codes = np.random.default_rng(2).integers(0, matrix.size, 5000).astype(np.uint8)
-        words = SEEDED.words("place", 0, len(codes))
-        apart = sample(matrix, codes, words)
-
-        assert (sample(matrix, codes, words, codes) == apart).all()
-        assert (codes == apart).all()
-
-
 def test_chunks_and_batches_never_change_a_draw():
     """Whole, in halves, or record by record: each record draws by the word of its own."""
     matrix = Dense.of((0, 1, 2), [[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.1, 0.2, 0.7]])

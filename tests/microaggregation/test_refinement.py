@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.microaggregation.clustering import cluster, merge_cells
-from pramana.microaggregation.groups import cells_of, chop, order_of_groups, search_space, within
+from pramana.microaggregation.groups import cells_of, chop, search_space, within
 from pramana.microaggregation.refinement import cut, divide, fuse, halve, improve, peel
 
 
@@ -53,14 +53,6 @@ def test_peeling_leaves_large_cells_alone_and_lowers_the_sum(number):
     for group in range(peeled.max() + 1):
         inside = cells[peeled == group]
         assert len(set(inside)) == 1 or np.bincount(inside).max() < 2 * k
-
-
-@given(st.integers(0, 10**6), st.sampled_from([1, 50, 2**16, 2**16 + 1, 2**40]))
-def test_the_order_of_groups_is_a_stable_one(number, most):
-    """By comparing, as the library of arrays sorts, however many groups there are."""
-    labels = np.random.default_rng(number).integers(0, most, size=300)
-
-    assert (order_of_groups(labels) == np.argsort(labels, kind="stable")).all()
 
 
 @given(st.integers(0, 10**6))

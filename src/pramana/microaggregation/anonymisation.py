@@ -38,7 +38,7 @@ from pramana.base.randomness import Address, Keystream, Stream
 from pramana.errors import Infeasible, InvalidTable, UnknownColumn
 from pramana.io.output import plain
 from pramana.microaggregation.clustering import GroupOptions, Groups, form_groups
-from pramana.microaggregation.groups import Key, compact, numbers_of, order_of_groups
+from pramana.microaggregation.groups import Key, compact, numbers_of
 from pramana.schema.codec import alike, decode, encode
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts, joint_groups
@@ -276,9 +276,9 @@ def permute_members(
 ) -> IntArray:
     """A uniformly random order of every group: without replacement."""
     shuffled = keystream.permutation(labels.size, stream)
-    arranged = shuffled[order_of_groups(labels[shuffled])]
+    arranged = shuffled[np.argsort(labels[shuffled], kind="stable")]
     source = np.empty(labels.size, np.int64)
-    source[order_of_groups(labels)] = arranged
+    source[np.argsort(labels, kind="stable")] = arranged
     return source
 
 
@@ -301,7 +301,7 @@ def centroid(key: Key, labels: IntArray) -> FloatArray:
 
 def exact_sums(values: FloatArray, labels: IntArray, groups: int) -> FloatArray:
     """The sum of every group, rounded once: the order of the records leaves no trace in digits."""
-    order = order_of_groups(labels)
+    order = np.argsort(labels, kind="stable")
     ends = np.cumsum(np.bincount(labels, minlength=groups)).tolist()
     ordered = values[order].tolist()
     starts = [0, *ends[:-1]]
@@ -337,7 +337,7 @@ def draw_keys(keys: Sequence[Key], labels: IntArray, keystream: Keystream) -> li
 def _members(cells: IntArray, wanted: IntArray, keystream: Keystream, stream: Address) -> IntArray:
     """For each wanted cell one of its records, each as likely."""
     sizes = np.bincount(cells)
-    order = order_of_groups(cells)
+    order = np.argsort(cells, kind="stable")
     starts = np.cumsum(sizes) - sizes
     picks = keystream.integers(stream, 0, sizes[wanted]).astype(np.int64)
     members: IntArray = order[starts[wanted] + picks]

@@ -184,16 +184,6 @@ def compact(labels: NDArray[np.generic]) -> IntArray:
     return joint_groups([labels])
 
 
-def order_of_groups(labels: IntArray) -> IntArray:
-    """The records group by group, in their order, sorted by sixteen bits at a time."""
-    order = np.argsort((labels & 0xFFFF).astype(np.uint16), kind="stable")
-    high, top = labels >> 16, int(labels.max(initial=0)) >> 16
-    while top > 0:
-        order = order[np.argsort((high[order] & 0xFFFF).astype(np.uint16), kind="stable")]
-        high, top = high >> 16, top >> 16
-    return order
-
-
 def group_sums(points: FloatArray, labels: IntArray, weights: IntArray | int = 1) -> FloatArray:
     """Sum of the members of every group, column by column, each as often as its weight says."""
     groups = int(labels.max()) + 1
@@ -218,7 +208,7 @@ def within(points: FloatArray, labels: IntArray) -> float:
 
 def bounds(points: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     """Least and greatest value of every group, column by column."""
-    order = order_of_groups(labels)
+    order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(int(labels.max()) + 1))
     low, high = np.empty((starts.size, points.shape[1])), np.empty((starts.size, points.shape[1]))
     for c in range(points.shape[1]):
@@ -230,7 +220,7 @@ def bounds(points: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray
 
 def rank_within(labels: IntArray, values: FloatArray | None = None) -> IntArray:
     """Place of every record in its group, by value, equal ones by position: 0, 1, 2, ..."""
-    order = order_of_groups(labels) if values is None else np.lexsort((values, labels))
+    order = np.argsort(labels, kind="stable") if values is None else np.lexsort((values, labels))
     sizes = np.bincount(labels)
     rank = np.empty(labels.size, np.int64)
     rank[order] = np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -190,41 +190,12 @@ def best_swap(held, kept, weight, best, gaps, ids, lies):
 
 
 @kernel
-def settled(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, ids, lies):
-    """Whether no move and no swap of two small groups pays, which is found without sorting them."""
-    if max(sizes[a], sizes[b]) > ids.shape[1]:
-        return False
-    held, kept = 0, 0
-    for i in range(count):
-        if labels[i] == a:
-            ids[0, held], lies[0, held] = i, sums[b, i] / sizes[b] - sums[a, i] / sizes[a]
-            held += 1
-        elif labels[i] == b:
-            ids[1, kept], lies[1, kept] = i, sums[a, i] / sizes[a] - sums[b, i] / sizes[b]
-            kept += 1
-    weight, best = 1.0 / sizes[a] + 1.0 / sizes[b], 0.0
-    for i in range(held):
-        for j in range(kept):
-            best = min(best, lies[0, i] + lies[1, j] - weight * gaps[ids[0, i], ids[1, j]])
-    pays = best < -tolerance
-    for side in range(2):
-        p, q, candidates = (a, b, held) if side == 0 else (b, a, kept)
-        if not pays and sizes[p] > k and sizes[q] < limit:
-            best, who = best_move(candidates, side, p, q, -tolerance, sums, inner, sizes, ids)
-            pays = who >= 0
-    return not pays
-
-
-@kernel
 def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, ids, lies):
     """Move and swap between groups a and b while that lowers the sum of squares.
 
     Gives the number of steps that were made, less than 0 where there may be more.
     """
     for turn in range(4 * ids.shape[1]):
-        args = (gaps, labels, count, a, b, sums, inner, sizes)
-        if settled(*args, k, limit, tolerance, ids, lies):
-            return turn
         held, kept = 0, 0
         for side in range(2):  # a loop, as every constant in a call would be compiled for itself
             p, q = (a, b) if side == 0 else (b, a)
@@ -248,29 +219,17 @@ def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, i
 
 
 @kernel
-def settle_all(state, rules, edge, lies, last_change):
-    """Settle every pair of the groups, at most eight times over, and give the sum of squares.
-
-    A pair that was settled is looked at again only if one of its groups has changed since: visits
-    are numbered, and last[g] is the last one after which g may not be as it was.
-    """
+def settle_all(state, rules, edge, lies):
+    """Settle every pair of the groups, at most eight times over, and give the sum of squares."""
     gaps, labels, count, groups, sums, inner, sizes = state
     k, limit, tolerance = rules
-    pairs, visit = groups * (groups - 1) // 2, 0
-    for g in range(groups):
-        last_change[g] = 0
-    for turn in range(8):
+    for _ in range(8):
         changed = False
         for a in range(groups):
             for b in range(a):
-                visit += 1
-                if max(last_change[a], last_change[b]) <= visit - pairs and turn > 0:
-                    continue
                 args = (gaps, labels, count, a, b, sums, inner, sizes)
-                steps = settle(*args, k, limit, tolerance, edge, lies)
-                if steps != 0:
+                if settle(*args, k, limit, tolerance, edge, lies) != 0:
                     changed = True
-                    last_change[a] = last_change[b] = visit if steps > 0 else visit + 1
         if not changed:
             break
     total = 0.0
@@ -354,7 +313,7 @@ def rework(points, labels, lists, free, neighbours, words, rules, pool):
         made = regroup(gaps, count, size, (word >> 16) % count, new, pull)
         tally(gaps, new, count, made, sums, inner, members)
         state = (gaps, new, count, made, sums, inner, members)
-        if settle_all(state, rules, edge, lies, old) >= was:
+        if settle_all(state, rules, edge, lies) >= was:
             continue
         largest = 0
         for g in range(made):

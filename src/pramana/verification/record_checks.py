@@ -168,7 +168,7 @@ class RecordScan:
         self.set_counts = np.zeros(len(self.set_names), dtype=np.int64)
         self.unknown_sets = False
         unchanged = [column.name for column in certificate.true_schema.released_as_is]
-        self.beside_sets = [] if certificate.nature.whole else unchanged
+        self.released_unchanged = [] if certificate.nature.whole else unchanged
         self.first_reports: list[pa.RecordBatch] = []
         self.coded = [column for column in schema.released if column.coded or column.listed]
         self.refused = {column.name: Refused() for column in self.coded}
@@ -280,8 +280,8 @@ class RecordScan:
             if isinstance(names, pa.DictionaryArray):  # it may hold what no record refers to
                 unknown = places_among(self.set_names, names.dictionary) < 0
                 self.unknown_sets |= bool(unknown.any())
-            if self.beside_sets and sum(map(len, self.first_reports)) < LOOKED_AT:
-                self.first_reports.append(batch.select([REPORTED, *self.beside_sets]))
+            if self.released_unchanged and sum(map(len, self.first_reports)) < LOOKED_AT:
+                self.first_reports.append(batch.select([REPORTED, *self.released_unchanged]))
         for name, values in self.values.items():
             if len(values) < self.distinct:
                 occurring = pc.unique(batch.column(name)).to_pylist()
@@ -501,7 +501,7 @@ FEWEST_EXPECTED: Final = 5.0
 
 
 def set_independence(batches: Sequence[pa.RecordBatch]) -> Iterator[Check]:
-    """One chi-square test of independence for each column beside the sets."""
+    """One chi-square test of independence a column: of the attribute sets and its values."""
     if not sum(map(len, batches)):
         return
     table = pa.Table.from_batches(batches).slice(0, LOOKED_AT).unify_dictionaries()
