@@ -6,6 +6,8 @@ come from :meth:`Registry.register`, or from entry points of installed packages.
 
 from __future__ import annotations
 
+import ast
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -97,3 +99,19 @@ def lazy_exports(
         return getattr(import_module(f"{package or module}.{source_of[name]}"), name)
 
     return get
+
+
+def stub_exports(package: str) -> tuple[Callable[[str], object], list[str]]:
+    """The ``__getattr__`` and ``__all__`` of a package: the names that its stub imports.
+
+    Type checkers read the same ``__init__.pyi``, so that public names are written once.
+    """
+    stub = ast.parse(pkgutil.get_data(package, "__init__.pyi") or b"")
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    sources: dict[str, str] = {}
+    for node in imports:
+        source = str(node.module).removeprefix("pramana.")
+        names = " ".join(name.name for name in node.names)
+        sources[source] = f"{sources.get(source, '')} {names}"
+    exported = sorted(name.name for node in imports for name in node.names)
+    return lazy_exports(package, sources, package="pramana"), exported

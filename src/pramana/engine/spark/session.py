@@ -172,7 +172,7 @@ def _send_package(session: SparkSession) -> None:
     _SENT[application] = tempfile.TemporaryDirectory(prefix="pramana-spark-")
     archive = Path(_SENT[application].name) / "pramana.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
-        for place in sorted(INSTALLED.rglob("*.py")):
+        for place in sorted([*INSTALLED.rglob("*.py"), *INSTALLED.rglob("*.pyi")]):
             target.write(place, Path(INSTALLED.name) / place.relative_to(INSTALLED))
     session.sparkContext.addPyFile(str(archive))
 

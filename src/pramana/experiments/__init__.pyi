@@ -1,0 +1,12 @@
+from pramana.experiments.harness import EXPERIMENTS as EXPERIMENTS
+from pramana.experiments.harness import count_steps as count_steps
+from pramana.experiments.harness import run_experiment as run_experiment
+from pramana.experiments.harness import title as title
+from pramana.experiments.population import demonstrate as demonstrate
+from pramana.experiments.population import make_population as make_population
+from pramana.experiments.population import population_schema as population_schema
+from pramana.experiments.population import write_example as write_example
+from pramana.experiments.tree_grid import guide_of as guide_of
+from pramana.experiments.tree_grid import reference_sets as reference_sets
+from pramana.experiments.tree_grid import table_sets as table_sets
+from pramana.experiments.tree_grid import try_grid as try_grid
