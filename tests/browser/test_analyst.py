@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 from tests.browser.conftest import COMMAND
 
 RECORDS = 4000
@@ -31,7 +34,9 @@ PATHS = {
 
 def demo_release(folder: Path) -> None:
     people = make_population(RECORDS, keystream=Keystream.from_seed(4))
-    plan = api.design(population_schema(), PkAnonymity(k=5), data=people, method="retention")
+    unchanged = [Column(name, Role.SENSITIVE) for name in ("occupation", "income", "cost")]
+    schema = replace(population_schema(), tables=()).replace_columns(unchanged)
+    plan = api.design(schema, PkAnonymity(k=5), data=people, method="retention")
     api.protect(people, plan, to=folder / "demo", seed=1)
 
 

@@ -93,8 +93,8 @@ def test_design_in_words_names_promise_and_price(steward: Path, run: Run) -> Non
     """A table of columns, each guarantee as a sentence, and how far off tables will be."""
     outcome = run("design people.csv --schema schema.toml --k 5 --method retention")
     assert outcome.code == 0
-    assert "Asked: k = 5." in outcome.out
-    assert "(1 in 5)" in " ".join(outcome.out.split())
+    assert "k = 5: " in outcome.out
+    assert "at most 20 %" in " ".join(outcome.out.split())
     assert "% of the records" in " ".join(outcome.out.split())
     assert "income" in outcome.out
     about = "people.csv --schema schema.toml --k 5 --method retention"
@@ -172,7 +172,7 @@ def test_protect_says_in_words_what_it_did(steward: Path, run: Run) -> None:
     """The place, the promises, and what no promise covers."""
     outcome = run(PROTECT)
     assert "400 released records" in outcome.out
-    assert "Asked: k = 5." in outcome.out
+    assert "k = 5: " in outcome.out
     assert "income" in outcome.out
     assert "pramana verify release" in outcome.err
     assert "seed" not in outcome.out

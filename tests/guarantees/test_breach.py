@@ -98,7 +98,7 @@ def test_comparing_and_saying():
     assert PrivacyBreach(rho1=0.2, rho2=0.3).implies(PrivacyBreach(rho1=0.1, rho2=0.5))
     assert not PrivacyBreach(rho1=0.01, rho2=0.3).implies(PrivacyBreach(rho1=0.1, rho2=0.5))
     assert not PrivacyBreach(rho1=0.1, rho2=0.6).implies(PrivacyBreach(rho1=0.1, rho2=0.5))
-    assert "at most 50 % after it" in PrivacyBreach(rho1=0.1, rho2=0.5).sentence()
+    assert "rho1 = 10 %, rho2 = 50 %: " in PrivacyBreach(rho1=0.1, rho2=0.5).sentence()
 
 
 def test_the_identity_has_no_bound():

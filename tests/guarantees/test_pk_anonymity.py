@@ -136,7 +136,7 @@ def test_larger_is_stronger_and_words_say_so():
     """implies compares, sentence explains."""
     assert PkAnonymity(k=100).implies(PkAnonymity(k=50))
     assert not PkAnonymity(k=50).implies(PkAnonymity(k=100))
-    assert "1 in 100" in PkAnonymity(k=100).sentence()
+    assert "at most 1 %" in PkAnonymity(k=100).sentence()
     assert "No anonymity" in PkAnonymity(k=1).sentence()
 
 

@@ -68,7 +68,7 @@ def test_a_plan_of_matrices_formed_no_groups():
 
 ANSWERS = pm.Categories(("a", "b", "c", "d"))
 REPORTED = pm.Schema(tuple(Column(name, Role.KEY, ANSWERS) for name in ("p", "q", "r")))
-UNKNOWN = "does not know which columns a person was asked for"
+UNKNOWN = "knows which columns a person reported"
 
 
 @pytest.mark.parametrize("method", ["attribute-sampling", "retention"])

@@ -606,7 +606,7 @@ def test_options_of_a_method_are_offered_and_taken(opened: Visitor) -> None:
     opened.post("/choose", chosen)
     assert opened.session.now.options == {"draw": "sequential", "response": "income"}
     assert "resample, k = 4, response income, draw sequential" in words(opened.get("/choose").text)
-    assert "links" in words(opened.part("/protect/plan"))
+    assert "linked" in words(opened.part("/protect/plan"))
     shell, code = same(opened.get("/protect").text)
     assert "--method resample --response income --draw sequential" in shell
     assert "api.METHODS['resample'](**{'responses': ('income',), 'draw': 'sequential'})" in code

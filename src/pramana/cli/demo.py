@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +27,7 @@ from pramana.errors import InputError
 
 if TYPE_CHECKING:
     from pramana.experiments.harness import Size
-    from pramana.experiments.population import Demonstration
+    from pramana.experiments.population import Compared, Demonstration
 
 DATA, RELEASE = Path("demo-data"), Path("demo-release")
 NEXT = (
@@ -39,7 +40,7 @@ PASSES = 2
 
 def demo(
     records: int = 100000,
-    k: float = 100,
+    k: float = 20,
     json: bool = False,
 ) -> None:
     """Run all steps once on a synthetic population.
@@ -77,17 +78,8 @@ def _show(done: Demonstration) -> None:
         "and the records were shuffled.\nGuarantees:"
     )
     show_promises(console, plan, done.release.certificate)
-    console.print("\nMarried people by age (the schema says that children are not):")
-    heads = ("age", "original", "released", "estimated from the release", "95 % interval")
-    rows = [
-        (
-            line.age,
-            *(f"{number:,.0f}" for number in (line.truth, line.released, line.estimate)),
-            f"{line.low:,.0f} to {line.high:,.0f}",
-        )
-        for line in done.lines
-    ]
-    console.print(table_of(heads, rows, right=heads[1:]))
+    _show_compared("\nMarried people by age (the schema rules out married children):", done.married)
+    _show_compared("Mean income by education:", done.incomes)
     outcome = "all checks passed" if done.verdict.valid else "[bold red]not all checks passed[/]"
     console.print(f"Verified from the release alone: {outcome}. {done.verdict.counted()}")
     if done.verdict.publishable is not None:
@@ -97,6 +89,22 @@ def _show(done: Demonstration) -> None:
     console.print("[bold]Try next[/]")
     for command in NEXT:
         console.print(f"  {in_shell(program())} {command}", soft_wrap=True)
+
+
+def _show_compared(title: str, groups: Sequence[Compared]) -> None:
+    console = out()
+    console.print(title)
+    heads = ("", "original", "estimated from the release", "95 % interval")
+    rows = [
+        (
+            compared.group,
+            f"{compared.original:,.0f}",
+            f"{compared.estimate:,.0f}",
+            f"{compared.low:,.0f} to {compared.high:,.0f}",
+        )
+        for compared in groups
+    ]
+    console.print(table_of(heads, rows, right=heads[1:]))
 
 
 def experiment(

@@ -236,8 +236,9 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
             words = f"Not guaranteed with a seed, and not in the certificate: {claim.attained}."
             bullet(console, words)
             continue
-        asked = "" if claim.asked is None else f"Asked: {claim.asked}. "
-        bullet(console, asked + plan.promise(claim), style="green")
+        met = claim.asked is None or str(claim.asked) == str(claim.attained)
+        target = "" if met else f"Target: {claim.asked}. "
+        bullet(console, target + plan.promise(claim), style="green")
     if plan.expected_error is not None:
         error = plan.expected_error.sentence()
         noisy = NOISY <= plan.expected_error.mean < math.inf

@@ -188,8 +188,8 @@ def household_scope(schema: Schema) -> str:
 # -- claims ----------------------------------------------------------------------------------------
 
 PICKED: Final = (
-    " It holds against an attacker who does not know which columns a person was asked for; "
-    "otherwise the anonymity set is smaller."
+    " Not covered: an attacker who knows which columns a person reported. The anonymity set is "
+    "then smaller."
 )
 
 RELAXED: Final = (
@@ -284,9 +284,8 @@ class Claim:
             words += unknown_words(schema)
             if Need.GROUPS in needs and made.looked_at:
                 words += (
-                    f" Groups were formed by {listed(made.looked_at, NAMED)} as well: it does not "
-                    "hold against an attacker who knows how, and infers these values from the "
-                    "groups."
+                    f" Groups were formed by {listed(made.looked_at, NAMED)} as well. Not covered: "
+                    "an attacker who knows how, and infers these values from the groups."
                 )
         if made.picked and self.attained.in_anonymity_set:
             words += PICKED
@@ -393,8 +392,7 @@ def unknown_words(schema: Schema) -> str:
     if not unknown:
         return ""
     return (
-        f" It does not hold against an attacker who knows a person's {listed(unknown, NAMED)}, "
-        f"which {'remains' if len(unknown) == 1 else 'remain'} with the record."
+        f" Not covered: an attacker who knows a person's {listed(unknown, NAMED)} (not randomised)."
     )
 
 

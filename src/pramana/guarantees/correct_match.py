@@ -157,8 +157,8 @@ class CorrectMatch(Guarantee):
     def sentence(self) -> str:
         """The guarantee in words."""
         return (
-            "Someone who knows one value of a person that an outsider may know and picks a record "
-            f"released with it is right with probability at most {text_up(self.xi)}."
+            f"xi = {text_up(self.xi)}: an attacker who knows one value of a person, of a key or "
+            "a public column, and picks a record with it is right with at most this probability."
         )
 
 

@@ -96,7 +96,7 @@ class DifferentialPrivacy(Guarantee):
         if math.isinf(self.epsilon):
             return "No differential privacy: a released value can rule out an original value."
         return (
-            f"Any release is at most {exp_text_up(self.epsilon)} times as likely with a person's "
-            f"original values in the randomised columns as with any other values "
-            f"(epsilon = {text_up(self.epsilon)})."
+            f"epsilon = {text_up(self.epsilon)}: any release is at most "
+            f"{exp_text_up(self.epsilon)} times as likely with a person's original values in the "
+            "randomised columns as with any other values."
         )

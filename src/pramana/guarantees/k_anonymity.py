@@ -82,6 +82,6 @@ class KAnonymity(OneInK):
         if self.k == 1:
             return "k = 1 protects nothing: a record may be released with its own keys."
         return (
-            f"Even an attacker who knows all original keys links a released record to its person "
-            f"with probability at most 1/{self.k:,}: at least {self.k:,} people could be behind it."
+            f"k = {self.k:,}: a released record is linked to the right person with probability at "
+            f"most 1/{self.k:,}, even if an attacker knows all original keys."
         )

@@ -107,8 +107,7 @@ class PkAnonymity(OneInK):
         if not self.hides_anybody:
             return "No anonymity is guaranteed: a released record may be linked to a person."
         return (
-            "Whatever an attacker knows about the original values of the randomised columns, a "
-            "released record is linked to the right person with probability at most "
-            f"{percent_up(self.link_bound)} "
-            f"(1 in {floor_text(self.k)})."
+            f"k = {floor_text(self.k)}: a released record is linked to the right person with "
+            f"probability at most {percent_up(self.link_bound)}, whatever an attacker knows about "
+            "the original values of the randomised columns."
         )

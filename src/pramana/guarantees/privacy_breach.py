@@ -119,7 +119,7 @@ class PrivacyBreach(Guarantee):
         if after == "100 %":
             return "No bound on a privacy breach: a release can turn a suspicion into certainty."
         return (
-            f"A fact about a person's randomised values whose probability is at most "
-            f"{percent_down(self.rho1)} before the release has a probability of at most {after} "
-            "after it."
+            f"rho1 = {percent_down(self.rho1)}, rho2 = {after}: a fact about a person's randomised "
+            "values with a probability of at most rho1 before the release has a probability of at "
+            "most rho2 after it."
         )

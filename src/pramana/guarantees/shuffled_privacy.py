@@ -188,12 +188,12 @@ class ShuffledPrivacy(Guarantee):
         beyond = f", up to a probability of {text_up(self.delta, 3)}" if self.delta else ""
         delta = "not stated" if self.delta is None else text_up(self.delta, 3)
         return (
-            "To an attacker who knows the records of everybody else, the shuffled release is at "
-            f"most {exp_text_up(self.epsilon)} times as likely with a person's original values in "
-            f"the randomised columns as with any other values{beyond} (central epsilon = "
-            f"{text_up(self.epsilon)}, delta = {delta}). This holds within a group of records that "
-            "agree in all unchanged columns, with fresh random numbers, one record per person, and "
-            "one release."
+            f"central epsilon = {text_up(self.epsilon)}, delta = {delta}: the shuffled release is "
+            f"at most {exp_text_up(self.epsilon)} times as likely with a person's original values "
+            f"in the randomised columns as with any other values{beyond}, even if an attacker "
+            "knows the records of everybody else. This holds within a group of records that agree "
+            "in all unchanged columns, with fresh random numbers, one record per person and one "
+            "release."
         )
 
     def to_json(self) -> Form:

@@ -228,8 +228,8 @@ class SpontaneousRecognition(Guarantee):
             looked = f"any {self.width} keys" if self.width > 1 else "any one key"
         sure = percent_up(self.alpha, 4)
         return (
-            f"An attacker who knows {looked} of a person identifies the released record with "
-            f"probability at most {sure}."
+            f"alpha = {sure}: an attacker who knows {looked} of a person identifies the released "
+            "record with at most this probability."
         )
 
     def to_json(self) -> Form:

@@ -55,7 +55,7 @@ from pramana.types import Entries, Form
 FORMAT: Final = "pramana-certificate"
 FORMAT_VERSION: Final = 2
 
-TEXT_VERSION: Final = 2
+TEXT_VERSION: Final = 3
 """Raise it when a sentence of a certificate, of the README or of the codebook changes.
 
 Sentences follow from numbers and are compared to the letter, so that a forged one shows. A
