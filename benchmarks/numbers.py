@@ -300,11 +300,14 @@ def _file(found: list[Case], options: argparse.Namespace) -> Result:  # noqa: AR
               ("POVCAT23", "INSURC23"), ("RACETHX", "CANCERDX"))  # fmt: skip
     schema = pm.Schema(tuple(columns), tables=tables)
     table = pa.Table.from_pandas(frame.reset_index(drop=True), preserve_index=False)
-    head = ("asked", "original", "central (1, 1e-6)", "k = 10")
+    head = ("asked", "original", "central (1, 1e-6), shuffled marginals",
+            "central (1, 1e-6), attribute sampling", "k = 10, attribute sampling")  # fmt: skip
     result = Result(f"{table.num_rows:,} records, every column under the guarantee", head)
-    promises = (pm.ShuffledPrivacy(epsilon=1, delta=1e-6), pm.PkAnonymity(k=10))
-    plans = [pm.design(schema, own, records=table.num_rows, method="attribute-sampling")
-             for own in promises]  # fmt: skip
+    central = pm.ShuffledPrivacy(epsilon=1, delta=1e-6)
+    ways = (("shuffled-marginals", central), ("attribute-sampling", central),
+            ("attribute-sampling", pm.PkAnonymity(k=10)))  # fmt: skip
+    plans = [pm.design(schema, own, records=table.num_rows, method=method)
+             for method, own in ways]  # fmt: skip
     releases = [
         [pm.protect(table, plan) for _ in range(20)] for plan in plans
     ]  # a seed voids central

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.analysis.numbers import GapShape, beyond_scores, rounding_variance, running_shares
+from pramana.analysis.numbers import GapShape, beyond_scores, rounding_variance
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.methods.retention import Retention
@@ -117,17 +117,54 @@ def test_shares_beyond_a_point_lie_between_two_ramps():
             assert (np.interp(x, points, most) >= step - 1e-12).all(), (comparison, limit)
 
 
-def test_smaller_shares_rise_and_lie_between_their_neighbours():
-    """Of running shares that noise has bent."""
-    running, even = running_shares(
-        np.array([0.2, -0.05, 0.45, 0.5, -0.1]), np.array([0.0, 1, 2, 4, 8])
-    )
+def _hats(points: tuple[int, ...]) -> np.ndarray:
+    """The chance of every point (columns) for every whole number of the range (rows)."""
+    numbers = np.arange(points[-1] + 1.0)
+    return np.stack([np.interp(numbers, points, row) for row in np.eye(len(points))], axis=1)
 
-    assert even[0] == 0
-    assert even[-1] == 1
-    assert (np.diff(even) >= 0).all()
-    assert (running[:-2] <= even[1:-1]).all()
-    assert (even[1:-1] <= running[1:-1]).all()
+
+@pytest.mark.parametrize("points", [(0, 10, 40), (0, 5, 6, 20, 50), (0, 60, 63)])
+def test_the_fitted_distribution_has_the_counts_and_the_largest_entropy(points):
+    """Against distributions with the same counts: moves in the null space of the chances."""
+    random, hats = np.random.default_rng(8), _hats(points)
+    column = pm.Column("x", pm.Role.KEY, pm.NumberGrid(points), missing="refuse")
+    counts = random.dirichlet(np.full(len(hats), 0.3)) @ hats
+    shares = GapShape.of(column, counts).shares
+    entropy = -(shares @ np.log(shares))
+
+    assert shares @ hats == pytest.approx(counts, abs=1e-6)
+    for _ in range(50):
+        move = random.normal(size=len(shares)) * shares
+        move -= hats @ np.linalg.lstsq(hats.T @ hats, hats.T @ move, rcond=None)[0]
+        other = np.maximum(shares + 0.1 * move * (shares / np.abs(move).clip(1e-300)).min(), 1e-300)
+        assert -(other @ np.log(other)) <= entropy + 1e-9
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.3, 2.0])
+def test_no_distribution_with_the_same_counts_adds_less_or_more_by_rounding(spread):
+    points = (0, 30, 80)
+    random, hats = np.random.default_rng(9), _hats(points)
+    column = pm.Column("x", pm.Role.KEY, pm.NumberGrid(points), missing="refuse")
+    scores, coarse = np.array(points, float), 0
+    for _ in range(30):
+        numbers = random.dirichlet(np.full(len(hats), spread))
+        counts = numbers @ hats
+        added = numbers @ (hats @ scores**2 - (hats @ scores) ** 2)
+        extremes = GapShape.of(column, counts).extremes
+        if not extremes:
+            continue
+        coarse += 1
+        least, most = (rounding_variance(column, scores, own) @ counts for own in extremes)
+
+        assert least == pytest.approx(0, abs=1e-9)
+        assert added <= most * (1 + 1e-6)
+    assert coarse > 10
+
+
+def test_rounding_adds_little_on_a_fine_grid():
+    column = pm.Column("x", pm.Role.KEY, pm.NumberGrid.even(0, 80, 9), missing="refuse")
+
+    assert not GapShape.of(column, np.ones(9)).extremes
 
 
 # -- by simulation ---------------------------------------------------------------------------------
@@ -201,6 +238,26 @@ def test_without_the_correction_a_slope_would_be_too_flat():
 
     assert abs(found.coefficients[at] - slope) < 3 * found.se[at]
     assert plain < slope - 5 * found.se[at]
+
+
+def test_intervals_of_a_slope_on_a_coarse_grid_hold_whatever_lies_between_points():
+    """Half of the people are young and half old: no smooth distribution is like that."""
+    random = np.random.default_rng(6)
+    age = np.where(random.random(4_000) < 0.5, 25, 75)
+    cost = 50.0 * age + random.normal(0, 200, len(age))
+    table = pa.table({"age": age, "cost": cost})
+    grid = pm.Column("age", pm.Role.KEY, pm.NumberGrid.even(0, 100, 3), missing="refuse")
+    plan = pm.design(pm.Schema((grid, COST)), data=table, method=Retention(retention=0.95))
+    slope = np.polyfit(age, cost, 1)[0]
+    for seed in range(5):
+        fit = pm.protect(table, plan, seed=seed, accept_risk=["cost"]).regress(
+            "cost ~ age", infer="records"
+        )
+        at = fit.names.index("age")
+
+        assert abs(fit.coefficients[at] - slope) > 5 * fit.se[at]
+        assert fit.low[at] <= slope <= fit.high[at]
+        assert "coarse" in fit.why
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.9])

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -227,14 +227,22 @@ def fit_formula(
         apart=released.apart,
         **{name: sums[name] for name in SUMS},
     )
-    rounding = _rounding(model, frame, released, columns, sides, scores)
+    rounding, *extremes = _rounding(model, frame, released, columns, sides, scores)
     scores = replace(scores, rounding=rounding)
     if not released.squares:
         question = replace(question, infer="population")
     names = sides.names
-    solution = solve_scores(scores, names, infer=question.infer, z=question.z(len(names)))
+    solve = partial(solve_scores, names=names, infer=question.infer, z=question.z(len(names)))
+    solution = solve(scores)
+    for extreme in extremes:
+        solution = solution.widened(partial(solve, replace(scores, rounding=extreme)))
     basis = f"{sides.event}{released.basis}"
     remarks = _remarks(records, model, family, columns, changed, centred)
+    if extremes:
+        remarks += (
+            " A grid is coarse, and rounding adds much to the variance: intervals are valid "
+            "wherever the numbers lie between points, standard errors are not. Use more points."
+        )
     grid = frame[list(model.covariates)].drop_duplicates()
     return Regression(
         formula=text,
@@ -572,13 +580,15 @@ def _rounding(
     columns: Mapping[str, Column],
     sides: Sides,
     scores: CorrectedScores,
-) -> FloatArray | None:
+) -> list[FloatArray | None]:
     """How design and response rise with each number on a grid, times its error by rounding.
 
     One layer a number; rows are kinds of kept values by original values. Both must be straight
-    lines in the number.
+    lines in the number. First by the fitted distributions; if grids are coarse, then by all
+    combinations of the least and the largest errors that the counts allow.
     """
-    layers = []
+    slopes: list[FloatArray] = []
+    errors: list[list[FloatArray]] = []
     design, response = sides.design, sides.response
     before = np.column_stack([design, np.zeros(len(design)) if response is None else response])
     for place, name in enumerate(cells.names):
@@ -590,7 +600,9 @@ def _rounding(
         at = np.array([codes[original[place]] for original in cells.truths])
         counts = np.zeros(len(numbers))
         np.add.at(counts, at, scores.truths)
-        error = np.sqrt(rounding_variance(column, numbers, GapShape.of(column, counts)))[at]
+        shape = GapShape.of(column, counts)
+        shapes = [shape, *(shape.extremes if name in model.covariates else ())]
+        errors.append([np.sqrt(rounding_variance(column, numbers, s))[at] for s in shapes])
         rises = []
         for distance in (1.0, 2.0):
             moved = frame.assign(**{name: frame[name] + distance})
@@ -609,8 +621,17 @@ def _rounding(
                 f"to undo: write {name} itself, without functions, powers or C().",
                 column=name,
             )
-        layers.append(rises[0] * np.tile(error, len(frame) // len(error))[:, None])
-    return np.array(layers) if layers and scores.family == "linear" else None
+        slopes.append(rises[0])
+    if not slopes or scores.family != "linear":
+        return [None]
+    choices = [[fitted for fitted, *_ in errors]]
+    if any(len(own) > 1 for own in errors):
+        choices += map(list, itertools.product(*(own[1:] or own for own in errors)))
+    times = len(frame) // len(errors[0][0])
+    return [
+        np.array([s * np.tile(e, times)[:, None] for s, e in zip(slopes, choice, strict=True)])
+        for choice in choices
+    ]
 
 
 def _undone(

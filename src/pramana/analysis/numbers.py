@@ -10,9 +10,9 @@ rounding adds to the variance
 
     sum_i u_i (1 - u_i) (s(above) - s(below))^2,   u_i the share of its gap that number i passed.
 
-Counts at the points give the mean excess of numbers over each point exactly. With the share below
-each point they give the mean place of numbers in each gap, and the density is taken to change
-inside gaps by a constant factor. Shares beyond a number lie between the sums of two ramps, one
+Where numbers lie inside gaps is not known. They are taken to follow the distribution of the largest
+entropy among those with the same counts at the points: its density changes inside a gap by a
+constant factor and has no jumps. Shares beyond a number lie between the sums of two ramps, one
 below and one above the step from 0 to 1; their interval reaches from the lower end of the one to
 the upper end of the other.
 """
@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -333,117 +334,139 @@ def _inverted(
         steps = GapShape.of(table.column, counts).quantile(share)
         quantile = float(values[0] + grid.step * steps)
     else:
-        running, _ = running_shares(counts)
+        running = running_shares(counts)
         quantile = float(values[np.flatnonzero(running >= share - 1e-12)[0]])
     low, high = min(float(low), quantile), max(float(high), quantile)
     return quantile, (high - low) / (2 * z), low, high
 
 
 NODES = 64
-"""Places inside a gap that represent numbers; a gap of fewer steps has its steps."""
+"""A gap of more steps is divided into this many parts, others into their steps."""
 
-RATES = np.append(np.linspace(-200, 0, 400, endpoint=False), np.linspace(200, 0, 400)[:-1][::-1])
+RAREST = 1e-4
+"""The smallest share of a point: a density has a logarithm."""
 
+MOST_STEPS, CLOSE, LARGEST = 100, 1e-7, 700.0
 
-def _places(steps: int, first: bool) -> FloatArray:
-    """Places between 0 and 1 in a gap, its upper point included; the first has its lower one."""
-    if steps > NODES:
-        return (np.arange(NODES) + 0.5) / NODES
-    return np.arange(0 if first else 1, steps + 1) / steps
+COARSE = 0.4
+"""A grid is coarse if rounding adds more than this share of the variance of the numbers.
+
+Measured on seven columns of real files and 3 to 9 points: below it the fitted variance is within
+0.08 of the variance of the numbers, and mostly within 0.02; above it within 0.55.
+"""
 
 
 @lru_cache(maxsize=64)
-def _means(steps: int, first: bool) -> FloatArray:
-    """The mean place of numbers whose frequency rises by exp(rate) in a gap, for all ``RATES``."""
-    places = _places(steps, first)
-    weights = np.exp(RATES[:, None] * (places - (RATES > 0)[:, None]))
-    return np.asarray(weights @ places / weights.sum(axis=1))
+def _places(marks: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Places of numbers in steps, the numbers each stands for, and its chance of every point."""
+    gaps = [
+        np.linspace(low, high, min(high - low, NODES), endpoint=False)
+        for low, high in pairwise(marks)
+    ]
+    places = np.append(np.concatenate(gaps), marks[-1])
+    apart = np.diff(places)
+    stands_for = (np.append(1.0, apart) + np.append(apart, 1.0)) / 2
+    chances = [np.interp(places, marks, point) for point in np.eye(len(marks))]
+    return places, stands_for, np.stack(chances, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class GapShape:
-    """The distribution of numbers inside the gaps of a grid, fitted to counts at its points.
+    """The distribution of numbers on a grid, fitted to unbiased counts at its points.
+
+    Of all distributions with the same counts it has the largest entropy: the logarithm of its
+    density is a straight line in each gap and has no jumps at points.
 
     Attributes:
-        points: Of the grid, in steps above the first.
-        reached: The share of numbers at or below each point.
-        rates: In each gap numbers rise by exp(rate) from its lower end to its upper one.
+        marks: The points of the grid, in steps above the first.
+        shares: The share of the numbers at each place.
     """
 
-    points: FloatArray
-    reached: FloatArray
-    rates: FloatArray
+    marks: tuple[int, ...]
+    shares: FloatArray
 
     @classmethod
     def of(cls, column: Column, counts: FloatArray) -> GapShape:
-        """From unbiased counts of the labels of a column with a grid."""
+        """By Newton's method, from unbiased counts of the labels of a column with a grid."""
         grid = column.domain
         assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
-        points = np.array(grid.marks, dtype=np.float64)
-        running, reached = running_shares(counts[: grid.size], points)
-        inside, late = np.diff(reached), np.full(len(points) - 1, 0.5)
-        np.divide(running[:-1] - reached[:-1], inside, out=late, where=inside > 1e-12)
-        rates = [
-            np.interp(1 - mean, _means(int(steps), gap == 0), RATES)
-            for gap, (steps, mean) in enumerate(zip(np.diff(points), late, strict=True))
-        ]
-        return cls(points, reached, np.array(rates))
+        _, stands_for, chances = _places(grid.marks)
+        wanted = np.maximum(np.diff(running_shares(counts[: grid.size]), prepend=0.0), RAREST)
+        wanted /= wanted.sum()
+        heights = np.log(wanted / (stands_for @ chances))
+        shares = stands_for * np.exp(chances @ heights)
+        for _ in range(MOST_STEPS):
+            missed = wanted - shares @ chances
+            if np.abs(missed).max() < CLOSE:
+                break
+            change = np.linalg.solve((chances.T * shares) @ chances, missed)
+            for _ in range(MOST_STEPS):  # half the step until the objective falls
+                tried = stands_for * np.exp(np.minimum(chances @ (heights + change), LARGEST))
+                if tried.sum() - shares.sum() <= wanted @ change - missed @ change / 4:
+                    break
+                change = change / 2
+            heights, shares = heights + change, tried
+        return cls(grid.marks, shares / shares.sum())
+
+    @property
+    def _cumulated(self) -> tuple[FloatArray, FloatArray]:
+        """Limits between places, and the share of numbers below each."""
+        places, _, _ = _places(self.marks)
+        between = (places[:-1] + places[1:]) / 2
+        limits = np.concatenate([[places[0] - 0.5], between, [places[-1] + 0.5]])
+        return limits, np.append(0.0, np.cumsum(self.shares))
 
     def upto(self, limit: float) -> float:
         """The share of numbers at or below this many steps."""
-        if not self.points[0] <= limit < self.points[-1]:
-            return float(limit >= self.points[-1])
-        at = int(np.searchsorted(self.points, limit, side="right")) - 1
-        part = (limit - self.points[at]) / (self.points[at + 1] - self.points[at])
-        passed = np.expm1(self.rates[at] * part) / np.expm1(self.rates[at])
-        return float(self.reached[at] + passed * (self.reached[at + 1] - self.reached[at]))
+        return float(np.interp(limit, *self._cumulated))
 
     def quantile(self, share: float) -> float:
         """This many steps that this share lies at or below."""
-        at = max(int(np.searchsorted(self.reached, share)) - 1, 0)
-        part = (share - self.reached[at]) / max(self.reached[at + 1] - self.reached[at], 1e-300)
-        passed = np.log1p(min(part, 1.0) * np.expm1(self.rates[at])) / self.rates[at]
-        return float(self.points[at] + passed * (self.points[at + 1] - self.points[at]))
+        limits, below = self._cumulated
+        return float(np.clip(np.interp(share, below, limits), 0.0, self.marks[-1]))
 
-    def inside(self, gap: int) -> tuple[FloatArray, FloatArray]:
-        """Places inside a gap between 0 and 1, and the share of all numbers at each of them."""
-        u = _places(int(self.points[gap + 1] - self.points[gap]), gap == 0)
-        weight = np.exp(self.rates[gap] * (u - (self.rates[gap] > 0)))
-        return u, weight * ((self.reached[gap + 1] - self.reached[gap]) / weight.sum())
+    def around(self, point: int, levels: FloatArray) -> FloatArray:
+        """Numbers in steps, drawn by levels in [0, 1), of records that were rounded to a point."""
+        places, _, chances = _places(self.marks)
+        half = np.where(np.diff(places) > 1, np.diff(places) / 2, 0.0)
+        ends = np.cumsum(self.shares * chances[:, point])
+        levels = levels * ends[-1]
+        at = np.minimum(np.searchsorted(ends, levels, side="right"), len(ends) - 1)
+        below, above = np.append(0.0, half)[at], np.append(half, 0.0)[at]
+        part = 1 - (ends[at] - levels) / (self.shares * chances[:, point])[at]
+        return np.asarray(np.rint(places[at] - below + part * (below + above)))
 
-    def around(self, point: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """For records at a point: the places of their numbers, in steps, widths and chances."""
-        places, widths, chances = [self.points[[point]]], [np.zeros(1)], [np.full(1, 1e-300)]
-        for gap in (point - 1, point):
-            if 0 <= gap < len(self.rates):
-                width = self.points[gap + 1] - self.points[gap]
-                u, weight = self.inside(gap)
-                places.append(self.points[gap] + u * width)
-                widths.append(np.full(len(u), width / NODES * (width > NODES)))
-                chances.append(weight * (u if gap < point else 1 - u))
-        return np.concatenate(places), np.concatenate(widths), np.concatenate(chances)
+    def rounding(self, scores: FloatArray) -> FloatArray:
+        """What each person at a point adds to the variance of a sum of scores by rounding."""
+        _, _, chances = _places(self.marks)
+        joint = self.shares[:, None] * chances
+        added = chances @ scores**2 - (chances @ scores) ** 2
+        return np.asarray(added @ joint / np.maximum(joint.sum(axis=0), 1e-12))
 
-    def rounding(self) -> tuple[FloatArray, FloatArray]:
-        """Per record at a point the sums of u (1 - u) from the gap below, and above."""
-        mass, below, above = (np.zeros(len(self.points)) for _ in range(3))
-        for gap in range(len(self.rates)):
-            u, weight = self.inside(gap)
-            mass[gap] += weight @ (1 - u)
-            mass[gap + 1] += weight @ u
-            above[gap] = weight @ (u * (1 - u) ** 2)
-            below[gap + 1] = weight @ (u**2 * (1 - u))
-        mass = np.where(mass > 1e-12, mass, np.inf)
-        return below / mass, above / mass
+    @cached_property
+    def extremes(self) -> tuple[GapShape, ...]:
+        """The distributions with the same counts to which rounding adds least and most.
+
+        Empty if rounding adds little: then the fitted distribution is near enough.
+        """
+        from scipy.optimize import linprog
+
+        places, _, chances = _places(self.marks)
+        scores = np.array(self.marks, dtype=np.float64) / self.marks[-1]
+        counts, numbers = self.shares @ chances, chances @ scores
+        added = chances @ scores**2 - numbers**2
+        if self.shares @ added < COARSE * (self.shares @ numbers**2 - (counts @ scores) ** 2):
+            return ()
+        least = np.zeros(len(places))
+        least[np.searchsorted(places, self.marks)] = counts
+        most = linprog(-added, A_eq=chances.T, b_eq=counts).x
+        return GapShape(self.marks, least), GapShape(self.marks, np.asarray(most))
 
 
 def rounding_variance(column: Column, scores: FloatArray, shape: GapShape) -> FloatArray:
     """What each person at a label adds to the variance of a sum of scores by rounding."""
-    assert column.domain is not None  # noqa: S101 - it has a shape
-    size, added = column.domain.size, np.zeros(len(scores))
-    gaps = np.diff(scores[:size]) ** 2
-    below, above = shape.rounding()
-    added[:size] = below * np.append(0.0, gaps) + above * np.append(gaps, 0.0)
-    return added
+    size = len(shape.marks)
+    return np.append(shape.rounding(scores[:size]), np.zeros(len(column.labels) - size))
 
 
 def drawn_numbers(column: Column, codes: IntArray, words: Words) -> pa.Array:
@@ -451,15 +474,11 @@ def drawn_numbers(column: Column, codes: IntArray, words: Words) -> pa.Array:
     grid = column.domain
     assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
     counts = np.bincount(codes, minlength=len(column.labels)).astype(np.float64)
-    shape, level = GapShape.of(column, counts), (words >> np.uint64(11)).astype(float) / 2**53
+    shape, levels = GapShape.of(column, counts), (words >> np.uint64(11)).astype(float) / 2**53
     values = np.zeros(len(codes))
     for point in range(grid.size):
         rows = np.flatnonzero(codes == point)
-        places, widths, chances = shape.around(point)
-        ends = np.cumsum(chances)
-        at = np.minimum(np.searchsorted(ends, level[rows] * ends[-1], side="right"), len(ends) - 1)
-        part = (level[rows] * ends[-1] - ends[at] + chances[at]) / chances[at] - 0.5
-        steps = np.rint(places[at] + np.clip(part, -0.5, 0.5) * widths[at])
+        steps = shape.around(point, levels[rows])
         values[rows] = float(str(grid.values[0])) + grid.step * steps
     for code, label in enumerate(grid.missing_values, start=grid.size):
         values[codes == code] = float(str(label))
@@ -469,24 +488,11 @@ def drawn_numbers(column: Column, codes: IntArray, words: Words) -> pa.Array:
     return pa.array(np.round(values, digits), pa.float64(), mask=gone).cast(kind)
 
 
-def running_shares(
-    counts: FloatArray, points: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """The share up to each label, made monotone; and of numbers at or below its value.
-
-    With the points of a grid the latter lies between the shares up to the point before and up to
-    the point itself, which are its means over the gaps on both sides; their odds are averaged on
-    the scale of logarithms, which is right where tails fall by a constant factor.
-    """
+def running_shares(counts: FloatArray) -> FloatArray:
+    """The share up to each label, made monotone."""
     from scipy.optimize import isotonic_regression
 
     upto = np.cumsum(counts) / max(float(counts.sum()), 1e-300)
     running: FloatArray = np.clip(isotonic_regression(upto).x, 0.0, 1.0)
     running[-1] = 1.0
-    if points is None:
-        return running, running
-    gaps = np.diff(points)
-    near = gaps[:-1] / (gaps[:-1] + gaps[1:])  # of two means the one over the shorter gap
-    yes, no = (side[:-2] ** (1 - near) * side[1:-1] ** near for side in (running, 1 - running))
-    inner = np.divide(yes, yes + no, out=np.ones_like(yes), where=yes + no > 0)
-    return running, np.concatenate([[0.0], inner, [1.0]])
+    return running

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -387,6 +387,19 @@ class Solution:
     covariance: FloatArray
     reach: FloatArray
     from_zero: FloatArray
+
+    def widened(self, solve: Callable[[], Solution]) -> Solution:
+        """With intervals that contain those of another solution; without ends if there is none."""
+        try:
+            other = solve()
+        except NotCovered:
+            nothing = np.zeros_like(self.from_zero)
+            return replace(self, reach=np.full_like(self.reach, np.inf), from_zero=nothing)
+        moved = other.coefficients - self.coefficients
+        reach = np.maximum(self.reach, other.reach + np.stack([-moved, moved]))
+        same = np.sign(self.coefficients) == np.sign(other.coefficients)
+        nearer = np.minimum(self.from_zero, other.from_zero)
+        return replace(self, reach=reach, from_zero=np.where(same, nearer, 0.0))
 
 
 def solve_scores(
