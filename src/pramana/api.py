@@ -17,7 +17,6 @@ from pramana.base.registry import lazy_exports
 from pramana.base.text import tables_of
 from pramana.engine.base import ENGINES, USUAL, open_source
 from pramana.errors import InputError
-from pramana.evaluation.plan_preview import errors_on_data
 from pramana.guarantees.claims import GUARANTEES, cli_options, guarantees_from_options
 from pramana.io.base import FORMATS, renaming
 from pramana.io.opening import Preview, open_table, parts_of, preview_of
@@ -42,7 +41,9 @@ from pramana.schema.schema_entries import json_schema
 from pramana.schema.schema_file import read_toml, text_of
 from pramana.schema.tally import shapes_of
 from pramana.schema.weights import coarse_weight_of
-from pramana.types import TableLike
+from pramana.types import Progress, Say, TableLike
+from pramana.verification.checks import Verdict
+from pramana.verification.verify import verify_folder
 
 if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
     from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit, attack, audit
     from pramana.evaluation.cli_hints import CliHints
     from pramana.evaluation.compare import compare
-    from pramana.evaluation.plan_preview import preview_plan
-    from pramana.evaluation.report import evidence, report, verify
+    from pramana.evaluation.plan_preview import errors_on_data, preview_plan
+    from pramana.evaluation.report import evidence, report
     from pramana.evaluation.schema_suggestions import (
         changed_file,
         recoding_gains,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     )
     from pramana.evaluation.trials import compared
     from pramana.ledger.ledger import Budget, Ledger
+    from pramana.mechanisms.mechanism import Mechanism
     from pramana.protecting import protect
     from pramana.reporting.document import CHART_STYLE
     from pramana.reporting.report_charts import drawn_beside, drawn_methods
@@ -95,8 +97,8 @@ _SOURCES = {
     "evaluation.cli_hints": "CliHints",
     "evaluation.compare": "compare",
     "evaluation.trials": "compared",
-    "evaluation.report": "evidence report verify",
-    "evaluation.plan_preview": "preview_plan",
+    "evaluation.report": "evidence report",
+    "evaluation.plan_preview": "errors_on_data preview_plan",
     "evaluation.schema_suggestions": "recoding_gains changed_file suggest_changes_if_poor",
     "ledger.ledger": "Budget Ledger",
     "protecting": "protect",
@@ -208,6 +210,41 @@ def load(folder: str | Path, *, like: str = "arrow") -> Release:
     from pramana.analysis.release import load_release
 
     return load_release(folder, like=like)
+
+
+def verify(
+    folder: str | Path | Release,
+    *,
+    key: str | Path | None = None,
+    original: TableLike | None = None,
+    mechanism: Mechanism | str | Path | None = None,
+    progress: Progress | None = None,
+    say: Say | None = None,
+) -> Verdict:
+    """Check a release folder; with the original also that the records fit the matrices.
+
+    Args:
+        folder: the release, by its folder or as it was loaded from there.
+        key: who must have signed it.
+        original: the original data, for the owner.
+        mechanism: for a release that withholds its matrices: those that were kept, as a file of
+            the steward's folder or in memory.
+        progress: is called with the number of further records read.
+        say: is called with the name of each check.
+    """
+    place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
+    if place is None:
+        raise InputError("Verified is a folder, and this release is in memory: save it to one.")
+    verdict = verify_folder(place, key=key, progress=progress)
+    if original is None and mechanism is None:
+        return verdict
+    # The checks of the owner import attacks and reports, which the others do not need.
+    from pramana.evaluation.audit import BESIDE_THE_ORIGINAL
+    from pramana.evaluation.report import with_owner_checks
+
+    if original is None:
+        raise InputError(BESIDE_THE_ORIGINAL)
+    return with_owner_checks(verdict, Path(place), original, mechanism=mechanism, say=say)
 
 
 def earlier_releases(release: Release) -> list[Path]:

@@ -50,8 +50,8 @@ LINES: Final = {
 
 MODULES: Final = {
     "describe": "schema",
-    **dict.fromkeys(("design", "protect"), "plan"),
-    **dict.fromkeys(("advise", "attack", "compare", "report", "verify"), "audit"),
+    **dict.fromkeys(("design", "protect", "verify"), "plan"),
+    **dict.fromkeys(("advise", "attack", "compare", "report"), "audit"),
     **dict.fromkeys(("regress", "synthesize", "learn"), "estimate"),
     **dict.fromkeys(("experiment", "studio", "keygen", "ledger", "clean"), "demo"),
 }

@@ -1,4 +1,4 @@
-"""``pramana verify``, ``audit``, ``attack``, ``report``, ``advise`` and ``compare``."""
+"""``pramana audit``, ``attack``, ``report``, ``advise`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from pramana.cli.rendering import (
     paste,
     progress_bar,
     show_json,
-    show_verdict,
     side_by_side,
     stage_status,
     table_of,
@@ -43,47 +42,6 @@ if TYPE_CHECKING:
 
 
 SHOWN = 12
-
-
-def verify(
-    folder: Path,
-    key: Path | None = None,
-    original: Path | None = None,
-    mechanism: Path | None = None,
-    encoding: str | None = None,
-    rename: bool = False,
-    json: bool = False,
-) -> None:
-    """Check a release from its folder alone.
-
-    Checks digests, signature, number of records and domains, and recomputes every guarantee from
-    the published matrices. The exit code is 1 if a check fails.
-
-    Options:
-      --key PUB: Public key of the signer.
-      --original FILE: For the owner: the original data, to see whether the records fit the
-        matrices.
-      --mechanism FILE: With --original, where matrices are withheld: mechanism.json of
-        --steward-folder.
-
-    Example:
-      pramana verify release/
-      pramana verify release/ --key office.key.pub --original people.csv
-    """
-    with progress_bar("Checking records", total=None) as advance:
-        verdict = api.verify(
-            folder,
-            key=key,
-            original=original_data(original, encoding, rename),
-            mechanism=mechanism,
-            progress=advance,
-        )
-    if json:
-        show_json(verdict.to_json())
-    else:
-        show_verdict(verdict)
-    if not verdict.valid:
-        raise typer.Exit(DOES_NOT_HOLD)
 
 
 def audit(

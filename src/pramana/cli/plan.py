@@ -1,4 +1,4 @@
-"""``pramana design`` and ``protect``: from options to a plan, and from a plan to a release."""
+"""``pramana design``, ``protect`` and ``verify``: a plan, its release and the checks of it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pramana import Schema, api
 from pramana.base.atomic_files import free_name
 from pramana.base.text import as_file, as_list, listed, pasted
 from pramana.cli.options import (
+    DOES_NOT_HOLD,
     format_names,
     options_by_flag,
     original_data,
@@ -36,6 +37,7 @@ from pramana.cli.rendering import (
     show_plan,
     show_promises,
     show_publishable,
+    show_verdict,
 )
 from pramana.errors import Infeasible, InputError, InvalidTable
 
@@ -512,3 +514,44 @@ def _warn_of_others(release: Release, place: Path) -> None:
         return
     folders = [as_file(str(folder)) for folder in (place, *composable)]
     note(f"{warning}: {pasted(['pramana', 'attack', 'composition', *folders])}")
+
+
+def verify(
+    folder: Path,
+    key: Path | None = None,
+    original: Path | None = None,
+    mechanism: Path | None = None,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
+) -> None:
+    """Check a release from its folder alone.
+
+    Checks digests, signature, number of records and domains, and recomputes every guarantee from
+    the published matrices. The exit code is 1 if a check fails.
+
+    Options:
+      --key PUB: Public key of the signer.
+      --original FILE: For the owner: the original data, to see whether the records fit the
+        matrices.
+      --mechanism FILE: With --original, where matrices are withheld: mechanism.json of
+        --steward-folder.
+
+    Example:
+      pramana verify release/
+      pramana verify release/ --key office.key.pub --original people.csv
+    """
+    with progress_bar("Checking records", total=None) as advance:
+        verdict = api.verify(
+            folder,
+            key=key,
+            original=original_data(original, encoding, rename),
+            mechanism=mechanism,
+            progress=advance,
+        )
+    if json:
+        show_json(verdict.to_json())
+    else:
+        show_verdict(verdict)
+    if not verdict.valid:
+        raise typer.Exit(DOES_NOT_HOLD)

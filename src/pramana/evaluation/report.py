@@ -33,9 +33,8 @@ from pramana.base.charts import altair
 from pramana.base.processes import side_by_side
 from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.text import percent_down, percent_up, text_up
-from pramana.errors import InputError, NotARelease, NotCovered, PramanaError, TooLarge
+from pramana.errors import NotARelease, NotCovered, PramanaError, TooLarge
 from pramana.evaluation.audit import (
-    BESIDE_THE_ORIGINAL,
     ReleaseAudit,
     audit_release,
     mechanism_of,
@@ -66,7 +65,7 @@ from pramana.risk.attacks.attacker_records import require_belongs
 from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable
-from pramana.types import Progress, Say, TableLike
+from pramana.types import Say, TableLike
 from pramana.types import Words as RandomWords
 from pramana.verification.checks import Check, CheckKind, State, Verdict
 from pramana.verification.randomisation_test import IMPOSSIBLE, PairedRecords, draws
@@ -78,35 +77,15 @@ TOO_LARGE: Final = "its matrices are too large to be computed from the original 
 OTHERS: Final = "undecided: the matrices computed again from the original are different"
 
 
-def verify(
-    folder: str | Path | Release,
+def with_owner_checks(
+    verdict: Verdict,
+    folder: Path,
+    original: TableLike,
     *,
-    key: str | Path | None = None,
-    original: TableLike | None = None,
-    mechanism: Mechanism | str | Path | None = None,
-    progress: Progress | None = None,
-    say: Say | None = None,
+    mechanism: Mechanism | str | Path | None,
+    say: Say | None,
 ) -> Verdict:
-    """Check a release folder; with the original also that the records fit the matrices.
-
-    Args:
-        folder: the release, by its folder or as it was loaded from there.
-        key: who must have signed it.
-        original: the original data, for the owner.
-        mechanism: for a release that withholds its matrices: those that were kept, as a file of
-            the steward's folder or in memory.
-        progress: is called with the number of further records read.
-        say: is called with the name of each check.
-    """
-    place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
-    if place is None:
-        raise InputError("Verified is a folder, and this release is in memory: save it to one.")
-    folder = Path(place)
-    verdict = verify_folder(folder, key=key, progress=progress)
-    if original is None:
-        if mechanism is not None:
-            raise InputError(BESIDE_THE_ORIGINAL)
-        return verdict
+    """The verdict of a release folder with the checks that need the original data."""
     try:
         release = load_release(folder)
     except NotARelease:

@@ -59,17 +59,6 @@ class LossDistribution:
     chance: FloatArray
     infinite: float
 
-    @cached_property
-    def losses(self) -> FloatArray:
-        """All finite losses."""
-        last = self.lowest + len(self.chance)
-        return self.step * np.arange(self.lowest, last, dtype=np.float64)
-
-    @cached_property
-    def ends(self) -> FloatArray:
-        """The smallest and the largest finite loss of positive probability."""
-        return self.losses[np.flatnonzero(self.chance)[[0, -1]]]
-
     @classmethod
     def of_profile(
         cls, profile: Callable[[float], float], *, step: float, points: int, end: float = 0.0
@@ -130,12 +119,12 @@ def composed_epsilon(rounds: Sequence[tuple[LossDistribution, int]], *, delta: f
         rounds: Distributions of one step, and the number of rounds with each of them.
         delta: More than the probability of an infinite loss; infinite where it is not.
     """
-    largest = _largest(rounds)
+    largest = sum(times * one.step * (one.lowest + len(one.chance) - 1) for one, times in rounds)
     if composed_delta(rounds, epsilon=largest) > delta:
         return math.inf
     if composed_delta(rounds, epsilon=0.0) <= delta:
         return 0.0
-    variance = _mean(rounds, 0.0)[1]
+    variance = _Rounds.of(rounds).moments(0.0)[1]
     guess = variance / 2 + math.sqrt(2 * variance * math.log(1 / min(delta, 0.5)))
     found = crossing(
         lambda epsilon: composed_delta(rounds, epsilon=epsilon),
@@ -144,9 +133,61 @@ def composed_epsilon(rounds: Sequence[tuple[LossDistribution, int]], *, delta: f
     return found * (1 + ROUNDING)
 
 
-def _largest(rounds: Sequence[tuple[LossDistribution, int]]) -> float:
-    """The largest finite sum of losses."""
-    return sum(times * one.step * (one.lowest + len(one.chance) - 1) for one, times in rounds)
+@dataclass(frozen=True, eq=False)
+class _Rounds:
+    """Independent rounds as arrays: a row for all rounds that are alike, a column for each loss.
+
+    Attributes:
+        step: The distance of two losses.
+        lowest: The smallest loss of any round, in steps.
+        chance: The probability of each loss in each row.
+        times: How many rounds are alike.
+    """
+
+    step: float
+    lowest: int
+    chance: FloatArray
+    times: FloatArray
+
+    @classmethod
+    def of(cls, rounds: Sequence[tuple[LossDistribution, int]]) -> _Rounds:
+        lowest = min(one.lowest for one, _ in rounds)
+        width = max(one.lowest - lowest + len(one.chance) for one, _ in rounds)
+        chance = np.zeros((len(rounds), width))
+        for row, (one, _) in zip(chance, rounds, strict=True):
+            row[one.lowest - lowest :][: len(one.chance)] = one.chance
+        times = np.array([times for _, times in rounds], dtype=np.float64)
+        return cls(rounds[0][0].step, lowest, chance, times)
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """All losses that some round may have."""
+        return self.step * np.arange(self.lowest, self.lowest + self.chance.shape[1])
+
+    @cached_property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """The smallest and the largest loss of positive probability in each row."""
+        there = self.chance > 0
+        return self.losses[there.argmax(axis=1)], self.losses[::-1][there[:, ::-1].argmax(axis=1)]
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest sum of losses."""
+        return float(self.times @ self.ends[1])
+
+    def tilted(self, tilt: float) -> tuple[FloatArray, FloatArray]:
+        """Tilted probabilities, and for each row the logarithm of what they were divided by."""
+        most = tilt * self.ends[int(tilt > 0)]
+        weight = self.chance * np.exp(np.minimum(tilt * self.losses - most[:, None], 0.0))
+        total = weight.sum(axis=1)
+        return weight / total[:, None], most + np.log(total)
+
+    def moments(self, tilt: float) -> tuple[float, float]:
+        """Mean and variance of the tilted sum."""
+        weight, _ = self.tilted(tilt)
+        centre = weight @ self.losses
+        spread = (weight * (self.losses - centre[:, None]) ** 2).sum(axis=1)
+        return float(self.times @ centre), float(self.times @ spread)
 
 
 def composed_delta(rounds: Sequence[tuple[LossDistribution, int]], *, epsilon: float) -> float:
@@ -158,8 +199,11 @@ def composed_delta(rounds: Sequence[tuple[LossDistribution, int]], *, epsilon: f
     """
     infinite = 1.0 - math.prod((1.0 - one.infinite) ** times for one, times in rounds)
     infinite += 4 * UNIT * sum(times for _, times in rounds)
-    finite = [(one, times) for one, times in rounds if one.chance.any()]
-    if not finite or epsilon >= _largest(finite):
+    some = [(one, times) for one, times in rounds if one.chance.any()]
+    if not some:
+        return min(1.0, infinite)
+    finite = _Rounds.of(some)
+    if epsilon >= finite.largest:
         return min(1.0, infinite)
     tilt = _tilt(finite, epsilon)
     scale, losses, chances, doubt = _tilted_sum(finite, tilt)
@@ -170,79 +214,56 @@ def composed_delta(rounds: Sequence[tuple[LossDistribution, int]], *, epsilon: f
     return min(1.0, infinite + value * (1 + ROUNDING) + doubt * largest)
 
 
-def _tilt(rounds: Sequence[tuple[LossDistribution, int]], epsilon: float) -> float:
+def _tilt(rounds: _Rounds, epsilon: float) -> float:
     """The tilt under which the mean of the sum is about epsilon, 0 where it is above without."""
     low, high = 0.0, 1.0
-    while _mean(rounds, high)[0] < epsilon and high < 1e6:
+    while rounds.moments(high)[0] < epsilon and high < 1e6:
         low, high = high, 2 * high
     for _ in range(20):  # any tilt is allowed
         middle = (low + high) / 2
-        low, high = (middle, high) if _mean(rounds, middle)[0] < epsilon else (low, middle)
+        low, high = (middle, high) if rounds.moments(middle)[0] < epsilon else (low, middle)
     return low
 
 
-def _tilted(one: LossDistribution, tilt: float) -> tuple[FloatArray, FloatArray, float]:
-    """Losses, tilted probabilities, and the logarithm of what they were divided by."""
-    most = float(tilt * one.ends[int(tilt > 0)])
-    weight = one.chance * np.exp(np.minimum(tilt * one.losses - most, 0.0))
-    total = float(weight.sum())
-    return one.losses, weight / total, most + math.log(total)
-
-
-def _mean(rounds: Sequence[tuple[LossDistribution, int]], tilt: float) -> tuple[float, float]:
-    """Mean and variance of the tilted sum."""
-    mean = variance = 0.0
-    for one, times in rounds:
-        losses, weight, _ = _tilted(one, tilt)
-        centre = float(weight @ losses)
-        mean += times * centre
-        variance += times * float(weight @ (losses - centre) ** 2)
-    return mean, variance
-
-
-def _tilted_sum(
-    rounds: Sequence[tuple[LossDistribution, int]], tilt: float
-) -> tuple[float, FloatArray, FloatArray, float]:
+def _tilted_sum(rounds: _Rounds, tilt: float) -> tuple[float, FloatArray, FloatArray, float]:
     """Logarithm of the scale, losses and probabilities of the tilted sum, and what may be missing.
 
     The circle of the transform covers ``REACH`` standard deviations on each side. A lower loss that
     is cut off returns as a higher one, which only raises delta. Higher losses are bounded.
     """
-    step = rounds[0][0].step
-    mean, variance = _mean(rounds, tilt)
-    half = min(REACH * math.sqrt(variance) + 8 * step, _largest(rounds) + abs(mean) + step)
+    step = rounds.step
+    mean, variance = rounds.moments(tilt)
+    half = min(REACH * math.sqrt(variance) + 8 * step, rounds.largest + abs(mean) + step)
     size = 1 << max(4, math.ceil(math.log2(2 * half / step + 2)))
     if size > LARGEST_TRANSFORM:
         return 0.0, np.zeros(1), np.zeros(1), 1.0
     first = math.floor(mean / step) - size // 2
     transform = np.ones(size // 2 + 1, dtype=np.complex128)
-    scale, shift = 0.0, 0
-    for one, times in rounds:
-        _, weight, log_total = _tilted(one, tilt)
-        circle = np.zeros(size)
-        np.add.at(circle, np.arange(len(weight)) % size, weight)
-        transform *= np.fft.rfft(circle) ** times
-        scale += times * log_total
-        shift += times * one.lowest
+    weights, log_totals = rounds.tilted(tilt)
+    places = np.arange(weights.shape[1]) % size
+    for weight, times in zip(weights, rounds.times, strict=True):
+        transform *= np.fft.rfft(np.bincount(places, weight, size)) ** times
+    scale = float(rounds.times @ log_totals)
+    shift = int(rounds.times.sum()) * rounds.lowest
     circle = np.fft.irfft(transform, size)
     chances = np.roll(np.maximum(circle, 0.0), shift - first)
     losses: FloatArray = step * np.arange(first, first + size, dtype=np.float64)
     # A transform has an error of a few roundings for each of log2(size) stages, by the root of the
     # sum of squares; factors are at most 1, so that errors of a product add; and a sum of sizes
     # is at most sqrt(size) times that root.
-    terms = 1 + sum(times for _, times in rounds)
+    terms = 1 + int(rounds.times.sum())
     error = 16 * UNIT * (math.log2(size) + 2) * math.sqrt(size) * terms
     return scale, losses, chances, error + _beyond(rounds, tilt, float(losses[-1]) + step)
 
 
-def _beyond(rounds: Sequence[tuple[LossDistribution, int]], tilt: float, end: float) -> float:
+def _beyond(rounds: _Rounds, tilt: float, end: float) -> float:
     """At most the probability that the tilted sum reaches ``end``: the least of some bounds."""
-    if end > _largest(rounds):
+    if end > rounds.largest:
         return 0.0
-    mean, variance = _mean(rounds, tilt)
-    whole = sum(times * _tilted(one, tilt)[2] for one, times in rounds)
+    mean, variance = rounds.moments(tilt)
+    whole = float(rounds.times @ rounds.tilted(tilt)[1])
     best = 1.0
     for slope in (end - mean) / max(variance, 1e-300) * np.array([0.5, 0.75, 1.0, 1.5]):
-        log_moment = sum(times * _tilted(one, tilt + slope)[2] for one, times in rounds) - whole
+        log_moment = float(rounds.times @ rounds.tilted(tilt + slope)[1]) - whole
         best = min(best, math.exp(min(0.0, log_moment - slope * end)))
     return best * (1 + ROUNDING)

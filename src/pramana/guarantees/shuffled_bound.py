@@ -188,16 +188,17 @@ def _spread_on_grid(own: FloatArray, other: FloatArray, chance: FloatArray) -> A
     """
     rows, row_share, row_values = _between(own)
     columns, column_share, column_values = _between(other)
-    table = np.zeros((len(row_values), len(column_values)))
-    times = np.zeros(table.shape, dtype=np.int64)
-    for down, right in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        share = (row_share if down else 1 - row_share) * (
-            column_share if right else 1 - column_share
-        )
-        np.add.at(table, (rows + down, columns + right), chance * share)
-        np.add.at(times, (rows + down, columns + right), 1)
-    there = np.nonzero(table)
-    return row_values[there[0]], column_values[there[1]], table[there], int(times.max())
+    width = len(column_values)
+    below = rows * width + columns
+    corners = np.concatenate([below, below + 1, below + width, below + width + 1])
+    row_shares, column_shares = (1 - row_share, row_share), (1 - column_share, column_share)
+    moved = np.concatenate(
+        [chance * down * right for down in row_shares for right in column_shares]
+    )
+    sums: FloatArray = np.bincount(corners, moved, len(row_values) * width).astype(np.float64)
+    there = np.flatnonzero(sums)
+    most = int(np.bincount(corners).max())
+    return row_values[there // width], column_values[there % width], sums[there], most
 
 
 def _between(values: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -522,17 +523,17 @@ class _Steps:
         log_size = np.where(
             seen, np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -0.5)), 0.0
         )
-        log_size = np.where(seen & (square < 0.5), np.log(safe), log_size) / 2
+        small = seen & (square < 0.5)
+        log_size[small] = np.log(safe[small])
         angle = anonymity_set * np.arctan2(imaginary, 1 + real) + slope * points * noise**2
         fall = -((points * noise) ** 2) / 2
-        kernel = 1 / (slope + 1j * points) ** 2
-        kernel_size = np.abs(kernel)
+        kernel_size = 1 / (slope**2 + points**2)  # of 1 / (slope + i t)^2
         size = kernel_size * np.exp(
-            np.minimum(anonymity_set * (log_size - math.log1p(at_zero)) + fall, 0.0)
+            np.minimum(anonymity_set * (log_size / 2 - math.log1p(at_zero)) + fall, 0.0)
         )
-        parts = size * np.cos(angle + np.angle(kernel))
+        parts = size * np.cos(angle - 2 * np.arctan2(points, slope))
         bounds = self._doubt(slope, points) + self._doubt(slope, 0.0)
-        spread = 1 + np.hypot(real, imaginary)
+        spread = 1 + np.abs(real) + np.abs(imaginary)  # at least 1 + |w|
         error = 8 * anonymity_set * bounds * spread / safe + 64 * UNIT * (1 - fall)
         hidden = kernel_size * np.exp(fall) * (2 * VANISHING / (1 + at_zero)) ** anonymity_set
         return (

@@ -382,8 +382,7 @@ def count_refused(
         array = _as_dictionary(array)
     if isinstance(array, pa.DictionaryArray):  # mostly all entries have a label, so all records do
         places = positions(column, flat(array.dictionary), released=released)
-        ends = {} if integers else pc.min_max(array.indices).as_py()
-        inside = integers or ends["min"] is None or 0 <= ends["min"] <= ends["max"] < len(places)
+        inside = integers or points_inside(array.indices, len(places))
         if inside and not _refused(column, places):
             return Refused(missing=0 if None in column.labels else array.indices.null_count)
     return _coded(column, array, released=released)[1]

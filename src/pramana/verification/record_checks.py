@@ -166,6 +166,7 @@ class RecordScan:
         self.sampler = mechanism if isinstance(mechanism, AttributeSampler) else None
         self.set_names = certificate.marks
         self.set_counts = np.zeros(len(self.set_names), dtype=np.int64)
+        self.asked = self._asked_columns()
         self.unknown_sets = False
         unchanged = [column.name for column in certificate.true_schema.released_as_is]
         self.released_unchanged = [] if certificate.nature.whole else unchanged
@@ -211,6 +212,15 @@ class RecordScan:
             )
         ]
         self.possible_reports = self._possible_reports() if schema.impossible else []
+
+    def _asked_columns(self) -> dict[str, BoolArray]:
+        """Of each randomised column: which sets ask for it. The last entry is for no stated set."""
+        if self.sampler is None:
+            return {}
+        columns_of = {one.name: one.columns for one in self.sampler.sets}
+        asked = [*(columns_of.get(name, ()) for name in self.set_names), ()]
+        randomised = self.certificate.schema.randomised
+        return {c.name: np.array([c.name in columns for columns in asked]) for c in randomised}
 
     def _possible_reports(self) -> list[tuple[int, tuple[str, ...], BoolArray]]:
         """Of each set that cannot report every cell: its place, its columns, and its cells.
@@ -259,7 +269,10 @@ class RecordScan:
 
     def inspect(self, batch: pa.RecordBatch) -> Inspected:
         """The set of each record and the refused values of a batch; threads may do it at once."""
-        sets = places_among(self.set_names, batch.column(REPORTED)) if self.set_names else None
+        sets: Positions | None = None
+        if self.set_names:
+            places = places_among(self.set_names, batch.column(REPORTED))
+            sets = np.maximum(places, -1).astype(np.intp)  # -1: the last entry of ``asked``
         refused = {
             column.name: self._refused(column, batch.column(column.name), sets)
             for column in self.coded
@@ -311,15 +324,12 @@ class RecordScan:
         ):
             return refused  # also if no record refers to it: it is in the file
         refused = count_refused(column, values, released=True)
-        if sets is None or self.sampler is None or not column.randomised:
+        if sets is None or column.name not in self.asked:
             return refused
-        asking = {one.name for one in self.sampler.containing([column.name])}
-        asked = np.array([*(name in asking for name in self.set_names), False])[
-            np.maximum(sets, -1)
-        ]
+        asked = self.asked[column.name][sets]
         there = values.is_valid().to_numpy(zero_copy_only=False)
-        unasked = int(np.count_nonzero(there & ~asked))
-        silent = len(values) - int(np.count_nonzero(there | asked))
+        unasked = int(np.count_nonzero(there > asked))
+        silent = len(values) - int(np.count_nonzero(asked)) - unasked
         return Refused(refused.outside + unasked, max(refused.missing - silent, 0))
 
     def checks(self) -> Iterator[Check]:

@@ -310,9 +310,11 @@ def verify_folder(
         *_signature_check(certificate, key),
     ]
     records: list[Check] = []
+    opened: OpenedTable | None = None
     if data.ok:
         try:
-            records.extend(record_checks(certificate, open_data(folder, certificate), progress))
+            opened = open_data(folder, certificate)
+            records.extend(record_checks(certificate, opened, progress))
             records.extend(copy_checks(folder, certificate))
             require_unchanged(stamps)
         except PramanaError as error:
@@ -330,9 +332,9 @@ def verify_folder(
     checks.append(Check.asserted("shuffle", "shuffling cannot be verified from the folder"))
     checks += records
     risk = None
-    if data.ok and all(check.ok for check in checks):
+    if opened is not None and all(check.ok for check in checks):
         try:
-            risk = file_risk(certificate, open_data(folder, certificate))
+            risk = file_risk(certificate, opened)
             require_unchanged(stamps)
         except PramanaError as error:
             checks.append(Check.decided("table", False, str(error)))
