@@ -528,14 +528,17 @@ def _original_risk_chapter(audit: ReleaseAudit) -> Chapter:
 
 
 def _utility_chapter(utility: UtilityReport) -> Chapter:
-    by_loss = sorted(utility.tables, key=lambda table: -(table.estimated or table.raw).l1)
+    by_loss = sorted(
+        utility.tables,
+        key=lambda table: -(table.raw if table.estimated is None else table.estimated),
+    )
     rows = []
     for table in by_loss[:MOST_TABLES]:
         estimated, tie = table.estimated, table.association
         rows.append((
             " by ".join(table.columns),
-            percent_up(table.raw.l1 / 2),
-            "" if estimated is None else percent_up(estimated.l1 / 2),
+            percent_up(table.raw / 2),
+            "" if estimated is None else percent_up(estimated / 2),
             percent_down(table.overlap_raw),
             "" if table.overlap_estimated is None else percent_down(table.overlap_estimated),
             *(("", "", "") if tie is None else (

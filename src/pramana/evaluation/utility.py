@@ -7,8 +7,6 @@ together with each unchanged column: a table where that has few values, the mean
 a number with many. The measures:
 
 L1             sum of absolute differences of shares: 0 for the same table, 2 for disjoint ones
-intersection   1 - L1 / 2 for tables without negative entries: the share that agrees
-Hellinger      sqrt(sum (sqrt p - sqrt q)**2 / 2): like L1, but rare cells count for more
 overlap        of the interval of a figure from the original records and the one from the release:
                the share of each that the other covers, averaged [Karr06]
 association    Cramer's V; of ordered columns the correlation of their positions
@@ -67,33 +65,16 @@ PARTS = (
 # -- measures --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableDistance:
-    """The distances between two tables.
+def l1_distance(original: ArrayLike, other: ArrayLike) -> float:
+    """The L1 distance of two tables with the same cells; negative estimates count as none.
 
-    >>> TableDistance.between([50, 50], [60, 40])
-    TableDistance(l1=0.2, intersection=0.9, hellinger=0.0712)
+    >>> l1_distance([3, 1], [2, 6])
+    1.0
     """
-
-    l1: float
-    intersection: float
-    hellinger: float
-
-    @classmethod
-    def between(cls, original: ArrayLike, other: ArrayLike) -> TableDistance:
-        """Of two tables with the same cells; negative estimates count as none for the shares."""
-        p, q = shares(original), shares(other)
-        if p.shape != q.shape:
-            raise InvalidTable(f"Tables must have the same cells, got {p.shape} and {q.shape}.")
-        return cls(
-            l1=float(np.abs(p - q).sum()),
-            intersection=float(np.minimum(p, q).sum()),
-            hellinger=float(np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2)),
-        )
-
-    def __repr__(self) -> str:
-        numbers = (f"{name}={value:.3g}" for name, value in vars(self).items())
-        return f"TableDistance({', '.join(numbers)})"
+    p, q = shares(original), shares(other)
+    if p.shape != q.shape:
+        raise InvalidTable(f"Tables must have the same cells, got {p.shape} and {q.shape}.")
+    return float(np.abs(p - q).sum())
 
 
 def shares(table: ArrayLike) -> FloatArray:
@@ -283,7 +264,6 @@ class AssociationLoss:
 class Association:
     """How strongly two columns go together: in truth, as released, as estimated."""
 
-    measure: str
     truth: float
     raw: float
     estimated: float | None
@@ -291,11 +271,11 @@ class Association:
 
 @dataclass(frozen=True)
 class TableUtility:
-    """One table: how far release and estimate are from the original data."""
+    """One table: the L1 distances of release and estimate from the original data."""
 
     columns: tuple[str, ...]
-    raw: TableDistance
-    estimated: TableDistance | None
+    raw: float
+    estimated: float | None
     method: str
     overlap_raw: float
     overlap_estimated: float | None
@@ -339,7 +319,7 @@ class UtilityReport:
     def mean_l1(self, *, width: int, estimated: bool = True) -> float:
         """The average L1 of the tables of this many columns."""
         distances = [
-            (table.estimated or table.raw if estimated else table.raw).l1
+            table.estimated if estimated and table.estimated is not None else table.raw
             for table in self.tables
             if len(table.columns) == width
         ]
@@ -450,16 +430,12 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
         columns = [column for column in coded.columns if column.name in by]
         ordered = all(c.ordered and None not in c.labels for c in columns)
         measure = correlation if ordered else cramers_v
-        association = Association(
-            "correlation" if ordered else "Cramer's V",
-            measure(original),
-            measure(raw),
-            None if estimate is None else measure(estimate),
-        )
+        estimated = None if estimate is None else measure(estimate)
+        association = Association(measure(original), measure(raw), estimated)
     return TableUtility(
         columns=by,
-        raw=TableDistance.between(original, raw),
-        estimated=None if estimate is None else TableDistance.between(original, estimate),
+        raw=l1_distance(original, raw),
+        estimated=None if estimate is None else l1_distance(original, estimate),
         method=method,
         overlap_raw=naive,
         overlap_estimated=overlap,

@@ -262,11 +262,7 @@ def encoding_besides_utf8(path: Path) -> str:
         is_fallback &= _decodes(chunk, FALLBACK)
         before = chunk[-3:]
     if has_utf8_letters or not is_fallback:
-        line, byte = first_undecodable(path, "utf-8")
-        raise InvalidTable(
-            f"{path} is not valid UTF-8 text: byte {byte:,} of line {line:,} cannot be decoded. "
-            f"Correct it, or name the encoding of the file (--encoding {FALLBACK})."
-        )
+        raise _undecodable(path, "UTF-8", instead=FALLBACK)
     warnings.warn(
         f"{path} is not UTF-8 text and is read as {FALLBACK} (Western European, of Windows). Name "
         "another encoding with --encoding.",
@@ -278,30 +274,22 @@ def encoding_besides_utf8(path: Path) -> str:
 
 def first_undecodable(path: Path, encoding: str) -> tuple[int, int]:
     """The line, and the byte in it, that cannot be decoded; both count from one."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    decoded = 0
-    pending = b""
+    decoder, lines, column, failed = codecs.getincrementaldecoder(encoding)(), 1, 0, False
     for chunk in (*_chunks(path), b""):
-        pending += chunk
+        data = decoder.getstate()[0] + chunk
         try:
             decoder.decode(chunk, final=not chunk)
-            good = len(pending) - len(decoder.getstate()[0])
-        except UnicodeError as error:
-            failed = error if isinstance(error, UnicodeDecodeError) else None
-            start = failed.start if failed else 0
-            good = max(0, len(pending) - len(failed.object if failed else pending) + start)
-            decoded += good
-            break
-        decoded += good
-        pending = pending[good:]
-    lines, line_begin, position = 1, 0, 0
-    for chunk in _chunks(path):
-        part = chunk[: decoded - position]
+            good = len(data) - len(decoder.getstate()[0])
+        except UnicodeDecodeError as error:
+            good, failed = max(0, len(data) - len(error.object) + error.start), True
+        except UnicodeError:
+            good, failed = 0, True
+        part = data[:good]
         lines += part.count(b"\n")
-        if (last := part.rfind(b"\n")) >= 0:
-            line_begin = position + last + 1
-        position += len(part)
-    return lines, decoded - line_begin + 1
+        column = good - part.rfind(b"\n") - 1 if b"\n" in part else column + good
+        if failed:
+            break
+    return lines, column + 1
 
 
 def _beginning(path: Path) -> bytes:
@@ -500,11 +488,11 @@ def _require_closed_quotes(path: Path, dialect: Dialect, last_value: str | None)
         raise InvalidTable(f"{path} ends inside quotes: it is broken or truncated.")
 
 
-def _undecodable(path: Path, encoding: str) -> InvalidTable:
+def _undecodable(path: Path, encoding: str, *, instead: str = "NAME") -> InvalidTable:
     line, byte = first_undecodable(path, encoding)
     return InvalidTable(
         f"{path} is not valid {encoding} text: byte {byte:,} of line {line:,} cannot be decoded. "
-        "Correct it, or name the encoding of the file (--encoding NAME)."
+        f"Correct it, or name the encoding of the file (--encoding {instead})."
     )
 
 

@@ -1,24 +1,26 @@
 """Rules for the role of one column: what its name, its label and its values suggest.
 
 ``NUMBER_RULES`` and ``TEXT_RULES`` are tried in order; the first that applies gives the role and
-the reason. They err on the safe side: what might name a person is dropped, what a stranger might
-know is randomised, and the steward decides.
+the reason. ``column_words.toml`` lists the words. Rules err on the safe side: what might name a
+person is dropped, what a stranger might know is randomised, and the steward decides.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from pramana.schema.roles import Role
 from pramana.schema.tally import Tally, quantiles
-from pramana.types import FloatArray
+from pramana.types import FloatArray, Form
 
 FEW_NUMBERS: Final = 20  # distinct numbers up to which each is a category
 FEW_TEXTS: Final = 100  # distinct texts up to which they are surely categories
@@ -46,112 +48,24 @@ SHORT_LABEL: Final = 6
 PLACES: Final = 2  # the rank of places among what strangers see
 
 # -- words -----------------------------------------------------------------------------------------
-# Patterns are searched in names in small letters with underscores between words.
 
-WEIGHTS: Final = re.compile(r"wgh?t|weight|^w$|^wt|_wt$|perwt|hhwt|^(rb050|db090|pb040)a?$")
-LABELLED_WEIGHTS: Final = re.compile(
-    r"(sampl|survey|design|person|household|final|expansion|population|country|strati).*weight"
-)
-"""What labels call sampling weights, whose names say nothing."""
 
-BODIES: Final = re.compile(
-    r"body|birth|baby|bmi|overweight|underweight|obes|kilo|gram|pound"
-    r"|(^|_)(kgs?|lbs?|st|gain|loss)(_|$)"
-)
-"""Weights of bodies and not of answers."""
+@cache
+def _word_lists() -> Form:
+    return tomllib.loads(files("pramana.schema").joinpath("column_words.toml").read_text())
 
-MEASURES: Final = re.compile(
-    r"(^|_)(bmi|height|waist|hdl|ldl|iron|zinc|copper|(m|mc|u)g_d?l)(_|$)|blood|serum|chol|triglyc"
-    r"|glucos|albumin|h(a?emo)globin|h(a?emato)crit|vitamin|systol|diastol|temperatur"
-)
-"""Measures of bodies and of blood: they can lie as weights do."""
 
-QUANTITIES: Final = re.compile(
-    r"(^|_)(years?|months?|weeks?|days?|hours?|minutes?|experience|scores?|index|percent|rate)(_|$)"
-)
-"""Numbers in units, which weigh nothing."""
+@cache
+def words_of(kind: str) -> re.Pattern[str]:
+    """The words of a kind in ``column_words.toml``."""
+    return re.compile("|".join(_word_lists()[kind]))
 
-IDENTIFIERS: Final = re.compile(
-    r"^(first|last|middle|given|maiden)$|forename|nickname|(?<!user)name$|^name|surname"
-    r"|^id$|_id$|^id_|^id(unit|firm|hh|pers|no|nr)|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident"
-    r"|e_?mail|phone|mobile|^fax|address|street|^ip$|_ip$|^url"
-    r"|^ssn|social_sec|passport|iban|account|licen[cs]e|serial|record_?n|column_1$"
-)
-PERSONS: Final = re.compile(
-    r"^((sur|fore|first|last|given|maiden|middle|family|full|nick)_?)?names?(_\d+)?$"
-)
-"""What people are called, however few the names are."""
 
-ROW_NUMBERS: Final = re.compile(
-    r"^_?(index|idx)(_level_\d+)?_?$|^row(_?(number|num|nr|no|index|id))?$|^unnamed_\d+"
-)
-BORN: Final = re.compile(r"age|born|birth|dob|year")
-MONEY: Final = re.compile(
-    r"income|^[ph]incp|^h?h?inc$|_inc$|wagp|salar|wage|earn|cost|expend|totexp|tax|debt|asset"
-    r"|revenue|sales|profit|saving|charge|payment|^(gross|net|hourly|monthly|annual)?_?pay$|price"
-    r"|amount|capital|wealth|fica|pension|dividend|rent$|povpip|pov(erty)?_?(ratio|rat$|lev)"
-)
-CODES: Final = re.compile(
-    r"^occ|occup|^ind(p|ustry|$)|naics|^soc|isco|nace|puma|^pob|birth_?place|countr|ancst|ancest"
-    r"|fips|_code$|^code|code$|municip|^(region|state|county|district)$"
-)
-DESIGN: Final = re.compile(
-    r"^varstr|^varpsu|stratum|^strata?$|^psu$|_psu$|^sdmv(str|psu)|cluster_?id|^ssu"
-)
-LABELLED_DESIGN: Final = re.compile(
-    r"primary_sampling|sampling_(unit|point|cluster|strat)|(variance|design|sample|survey)_strat"
-)
-"""Strata and units of a sample, in names and in labels."""
-
-HEALTH: Final = re.compile(
-    r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness"
-    r"|(?<!i)dx(_|$)|blood|asthma|stroke|depress"
-)
-PARADATA: Final = re.compile(
-    r"interviewer|enumerator|fieldwork|field_?team|supervisor"
-    r"|interview_?(id|no|number|length|date|day|time|start|end|duration|language)"
-    r"|(length|date|duration|time|start|end)_of_(the_)?interview|(start|end|submit|stamp)_?time"
-    r"|time_?stamp|(^|_)(ip|gps|latitude|longitude)(_|$)"
-    r"|interlen|data_?entry|keyer|date_?intr|intr_?date|^intno"
-)
-"""How, where and by whom answers were collected."""
-
-VISIBLE: Final = (
-    (
-        r"^age(p|x|[0-9].*|s|_.*)?$|_age|born|birth(?!.*child)|^dob",
-        r"(^|_)age(_|$)|year_of_birth|date_of_birth|birth_year",
-    ),
-    (r"sex(?!ual)|gender|^rb090$", r"(^|_)(sex|gender)(_|$)"),
-    (
-        r"state$|fips|region|county|puma|zip|postal|district|munic|urb|division|place_?size"
-        r"|siz_?place|^(south|smsa|db040)$",
-        r"(^|_)(region|province|county|district|state|municipality|urban|rural)(_|$)",
-    ),
-    (r"race|ethni|etni|rac1p|hisp|ancestry|ancstry", r"(^|_)(race|ethnic|ethnicity|tribe)(_|$)"),
-    (
-        r"marit|marst|marry|married|civil|^msp$|^mar$|^pb190$",
-        r"(^|_)marital(_|$)|civil_status",
-    ),
-    (
-        r"educ|^edu|schl|degree|yearsch|school|^grade$|^collgrad$|^pe040$",
-        r"(^|_)education(al)?(_|$)|highest_degree|level_of_schooling",
-    ),
-    (
-        r"occu|profession|^jobs?(_|$)|^indp|industry|^nace|naics|^isic|^(firm_?)?size$|socprof"
-        r"|workclass|empstat|^pl03|(labou?r|econ|activity|employment)_?(force_?)?status",
-        r"(^|_)(occupation|profession)(_|$)|(employment|labou?r_force|activity)_status",
-    ),
-    (
-        r"citizen|nativ|national|^pob|language|english|^pb220a?$",
-        r"(^|_)(citizenship|nationality|mother_tongue|language|country_of_birth)(_|$)",
-    ),
-    (
-        r"(hou(se?hold|s)|hh|fam(ily)?|^h)_?siz|^(nof_?child|num_?child|children)"
-        r"|relat(ionship)?($|_to)",
-        r"(house)?hold_size|(persons|people|members)_in_(the_)?household|number_of_children",
-    ),
-)
-"""What strangers see or know of a person, most visible first: in names, and in labels."""
+@cache
+def _visible() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+    """What strangers see of a person, most visible first: words in names, and in labels."""
+    lists = _word_lists()["visible"]
+    return [(re.compile("|".join(e["names"])), re.compile("|".join(e["labels"]))) for e in lists]
 
 
 def plain_words(name: str) -> str:
@@ -167,8 +81,8 @@ def visible_rank(name: str, label: str = "") -> int | None:
     """The place of a column among what strangers see, by its name or its short label."""
     words = plain_words(label)
     short = words if 0 < len(words.strip("_").split("_")) <= SHORT_LABEL else ""
-    for rank, (named, labelled) in enumerate(VISIBLE):
-        if re.search(named, name.lower()) or (short and re.search(labelled, short)):
+    for rank, (named, labelled) in enumerate(_visible()):
+        if named.search(name.lower()) or (short and labelled.search(short)):
             return rank
     return None
 
@@ -238,13 +152,17 @@ class ObservedColumn:
         seen = min(tally.seen, self.records)
         return max(seen - tally.missing if tally.complete else tally.seen, 1)
 
-    def named(self, pattern: re.Pattern[str]) -> bool:
-        """Whether its name has such a word."""
-        return pattern.search(self.words) is not None
+    def named(self, kind: str) -> bool:
+        """Whether its name has a word of a kind."""
+        return words_of(kind).search(self.words) is not None
 
-    def called(self, *patterns: re.Pattern[str]) -> bool:
+    def labelled(self, kind: str) -> bool:
+        """Whether its label has a word of a kind."""
+        return words_of(kind).search(self.label_words) is not None
+
+    def called(self, *kinds: str) -> bool:
         """Whether its name or its label has a word of one of these kinds."""
-        return any(pattern.search(f"{self.words}_{self.label_words}") for pattern in patterns)
+        return any(words_of(kind).search(f"{self.words}_{self.label_words}") for kind in kinds)
 
     @property
     def nearly_unique(self) -> bool:
@@ -266,7 +184,7 @@ class ObservedColumn:
         tally = self.tally
         if not tally.whole:
             return ""
-        if self.named(ROW_NUMBERS):
+        if self.named("row_numbers"):
             return "its name suggests a row number"
         width = (tally.highest or 0) - (tally.lowest or 0) + 1
         if self.nearly_unique and width <= 2 * tally.distinct:
@@ -330,7 +248,7 @@ class ObservedColumn:
         several = FEW_NUMBERS < tally.distinct <= MANY_TEXTS
         if not several or not tally.whole or tally.seen < SHARED * tally.distinct:
             return False
-        if CODES.search(self.name.lower()):
+        if words_of("codes").search(self.name.lower()):
             return True
         values = self.values
         if values[0] < 0 or not tally.complete:
@@ -343,7 +261,7 @@ class ObservedColumn:
     def is_measure(self) -> bool:
         """Whether numbers are too many to be categories, no codes, and no ages or births."""
         number = self.tally.kind in ("integer", "number") and self.many
-        return number and not self.are_codes and not self.named(BORN)
+        return number and not self.are_codes and not self.named("born")
 
     def behaves_as_weight(self) -> str:
         """Why numbers look as if they weighed answers; empty where they do not.
@@ -354,8 +272,8 @@ class ObservedColumn:
         called an amount or a measure is one.
         """
         tally, values = self.tally, self.values
-        called = self.called(BODIES, MEASURES, HEALTH, MONEY, QUANTITIES) or is_visible(self.words)
-        if not tally.complete or called or tally.missing:
+        called = self.called("bodies", "measures", "health", "money", "quantities")
+        if not tally.complete or called or is_visible(self.words) or tally.missing:
             return ""
         numbers = tally.numbers[np.argsort(tally.values.to_numpy(zero_copy_only=False))]
         if len(values) <= FEW_NUMBERS or len(values) != len(numbers) or values[0] <= 0:
@@ -387,7 +305,7 @@ def visibility(column: ObservedColumn, *, place: bool = False) -> float:
     """
     rank = visible_rank(column.name, column.label)
     rank = PLACES if place and rank is None else rank
-    seen = len(VISIBLE) - rank if rank is not None else 0
+    seen = len(_visible()) - rank if rank is not None else 0
     return 10.0 * seen + min(column.tally.entropy, 9.0)
 
 
@@ -412,24 +330,24 @@ class Rule(NamedTuple):
 
 
 def _differs(c: ObservedColumn) -> bool:
-    return c.many and not c.named(MONEY) and c.shares_less_than_chance
+    return c.many and not c.named("money") and c.shares_less_than_chance
 
 
 def _hardly_shared(c: ObservedColumn) -> bool:
-    measured = c.named(BORN) or c.named(BODIES)
+    measured = c.named("born") or c.named("bodies")
     return c.distinct > FEW_CODES and c.distinct * SHARED > c.records and not measured
 
 
 def _identifier(c: ObservedColumn) -> bool:
-    return c.distinct > FEW_CODES and c.named(IDENTIFIERS) and c.tally.whole
+    return c.distinct > FEW_CODES and c.named("identifiers") and c.tally.whole
 
 
 def _design(c: ObservedColumn) -> bool:
-    return c.named(DESIGN) or (c.many and LABELLED_DESIGN.search(c.label_words) is not None)
+    return c.named("design") or (c.many and c.labelled("labelled_design"))
 
 
 def _of_bodies(c: ObservedColumn) -> bool:
-    return c.called(BODIES, MEASURES)
+    return c.called("bodies", "measures")
 
 
 IDENTIFIER_NAME: Final = "its name suggests an identifier"
@@ -438,7 +356,7 @@ ANY_RULES: Final = (
     Rule(
         Role.IDENTIFIER,
         "name or label suggest data about the collection of answers: dropped",
-        lambda c: c.called(PARADATA),
+        lambda c: c.called("paradata"),
     ),
     Rule(Role.PUBLIC, "it holds no values", lambda c: not c.distinct),
     Rule(Role.PUBLIC, "it holds a single value", lambda c: c.distinct == 1),
@@ -454,20 +372,18 @@ NUMBER_RULES: Final = (
     Rule(
         Role.WEIGHT,
         "its name suggests weights",
-        lambda c: not _of_bodies(c) and c.named(WEIGHTS),
+        lambda c: not _of_bodies(c) and c.named("weights"),
     ),
     Rule(
         Role.WEIGHT,
         "its label suggests weights",
-        lambda c: (
-            c.many and not _of_bodies(c) and LABELLED_WEIGHTS.search(c.label_words) is not None
-        ),
+        lambda c: c.many and not _of_bodies(c) and c.labelled("labelled_weights"),
     ),
-    Rule(Role.SENSITIVE, "its name suggests private information", lambda c: c.named(HEALTH)),
+    Rule(Role.SENSITIVE, "its name suggests private information", lambda c: c.named("health")),
     Rule(
         Role.SENSITIVE,
         "its name suggests money, and it has many values",
-        lambda c: c.many and c.named(MONEY),
+        lambda c: c.many and c.named("money"),
     ),
     Rule(Role.IDENTIFIER, IDENTIFIER_NAME, _identifier),
     Rule(
@@ -492,8 +408,8 @@ TEXT_RULES: Final = (
         IDENTIFIER_NAME,
         lambda c: (
             c.tally.kind == "text"
-            and c.named(IDENTIFIERS)
-            and (c.distinct >= FEW_NUMBERS or c.named(PERSONS))
+            and c.named("identifiers")
+            and (c.distinct >= FEW_NUMBERS or c.named("persons"))
         ),
     ),
     Rule(Role.IDENTIFIER, "free text, which may name people: dropped", lambda c: c.is_free_text),
@@ -505,7 +421,7 @@ TEXT_RULES: Final = (
     Rule(
         Role.SENSITIVE,
         "its name suggests private information",
-        lambda c: c.named(HEALTH) or c.named(MONEY),
+        lambda c: c.named("health") or c.named("money"),
     ),
     Rule(
         Role.IDENTIFIER,

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pramana.base.text import counted
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
-from pramana.schema.column_rules import HEALTH, IDENTIFIER_NAME, MONEY, plain_words
+from pramana.schema.column_rules import IDENTIFIER_NAME, plain_words, words_of
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
 from pramana.schema.group_sizes import group_sizes
 from pramana.schema.joint_cells import Counter, Counts
@@ -500,7 +500,8 @@ def _added(
 
     def importance(name: str) -> tuple[bool, float]:
         called = plain_words(f"{name} {table.labels.variables.get(name, '')}")
-        return not (MONEY.search(called) or HEALTH.search(called)), tallies[name].entropy
+        private = any(words_of(kind).search(called) for kind in ("money", "health"))
+        return not private, tallies[name].entropy
 
     settled = dict(weights) | {name: NOTHING for name in unchanged if name in given}
     candidates = sorted((name for name in unchanged if name not in given), key=importance)

@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from pramana.schema.column_rules import (
     FEW_NUMBERS,
-    MONEY,
     ObservedColumn,
     Proposal,
     is_visible,
@@ -28,6 +27,7 @@ from pramana.schema.column_rules import (
     plain_words,
     propose_role,
     visibility,
+    words_of,
 )
 from pramana.schema.households import columns_of_households
 from pramana.schema.joint_cells import joint_groups, value_codes
@@ -251,11 +251,6 @@ FEW_SHARED: Final = 3
 NAMED: Final = 4  # columns that a reason names
 LEAST_REPLICATES: Final = 8
 UNRELATED: Final = 0.3  # the rank correlation of a weight with any other number is below this
-HOUSEHOLDS: Final = re.compile(r"hid$|hhid|house|^hh|serial|dwelling|family|famil")
-BODY_SIZES: Final = re.compile(r"(^|_)(body_?)?(height|bmi|stature|size_cm|waist)(_|$)")
-HOUSEHOLD_WEIGHTS: Final = re.compile(r"^db090|^(hh|h|house|household)_?(wgh?t|wt|weight)")
-"""Of several weights, one of people stays."""
-REPLICATES: Final = re.compile(r"rep|brr|jk|jack|boot|fay|wgt|wt|weight|gewicht")
 NUMBERED: Final = re.compile(r"(.*?)0*([1-9]\d*)")
 
 Roles: TypeAlias = dict[str, Proposal]
@@ -324,7 +319,7 @@ class _Search:
 
     def body_weights(self, roles: Roles) -> Roles:
         """Weights of bodies: they lie where these do, and the table has another size of bodies."""
-        if not any(BODY_SIZES.search(column.words) for column in self.columns.values()):
+        if not any(column.named("body_sizes") for column in self.columns.values()):
             return {}
         return {
             name: propose_role(
@@ -345,7 +340,9 @@ class _Search:
             named = list(behaving)
             if named:
                 changed[named[0]] = Proposal(Role.WEIGHT, behaving[named[0]])
-        of_people = [name for name in named if not HOUSEHOLD_WEIGHTS.search(plain_words(name))]
+        of_people = [
+            name for name in named if not words_of("household_weights").search(plain_words(name))
+        ]
         stated = [name for name in named if name in self.given]
         stays = next(iter([*stated, *of_people, *named]), None)
         why = "a second weight: dropped, since it would identify people"
@@ -362,7 +359,7 @@ class _Search:
         changed: Roles = {}
         for start, block in blocks.items():
             whole = set(block) >= set(range(1, len(block) + 1)) and len(block) >= LEAST_REPLICATES
-            if whole and REPLICATES.search(plain_words(start)):
+            if whole and words_of("replicates").search(plain_words(start)):
                 why = (
                     f"one of {len(block)} replicate weights: dropped, since who knows them knows "
                     f'the cluster; to keep them, state replicate_weights = {{columns = "{start}*", '
@@ -403,14 +400,14 @@ class _Search:
                 continue
             shared = shared_within(self.table, name, self.tallies, free)
             together = standing_together(self.table, name, seen)
-            called = HOUSEHOLDS.search(name.lower()) is not None
+            called = words_of("households").search(name.lower()) is not None
             span = (seen.highest or 0) - (seen.lowest or 0) + 1
             consecutive = seen.whole and span <= 2 * seen.distinct
             if together and (shared or consecutive or called):
                 how = "are adjacent, a few each"
             elif len(shared) > 1 and (called or len(shared) > FEW_SHARED):
                 how = "are few"
-            elif self.columns[name].numbers_households and not self.columns[name].named(MONEY):
+            elif self.columns[name].numbers_households and not self.columns[name].named("money"):
                 how = "are few, and hardly a number is missing"
             else:
                 continue
