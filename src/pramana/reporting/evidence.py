@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree
 
 from pramana.errors import OutputExists
@@ -25,15 +25,38 @@ from pramana.schema.schema import Column
 from pramana.types import Form
 from pramana.verification.whole_file import FileRisk, Publishable
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
-def evidence_files(certificate: Certificate, risk: FileRisk, colour: Publishable) -> dict[str, str]:
+
+def evidence_files(
+    certificate: Certificate, risk: FileRisk, publishable: Publishable
+) -> dict[str, str]:
     """The files of the bundle by name."""
-    texts = {
-        name: json.dumps(form(certificate), indent=2, ensure_ascii=False) + "\n"
-        for name, form in FORMS.items()
+    entry, about = deployment(certificate), certificate.schema.dataset
+    names = ("k", "local_epsilon", "central_epsilon", "delta")
+    numbers = [f"{name} {entry[name]!r}".replace("_", " ") for name in names if name in entry]
+    columns = []
+    for column in certificate.schema.released:
+        values, number = _values(certificate, column), _is_number(column)
+        listed = [float(value) if number else value for value, _ in values]
+        label = _label(certificate, column)
+        columns.append({"name": column.name, "label": label, "number": number, "listed": listed})
+    forms: Form = {
+        "certificate": certificate,
+        "about": about,
+        "risk": risk,
+        "publishable": publishable,
+        "entry": entry,
+        "title": _title(certificate),
+        "description": about.description or " ".join(certificate.sentences()),
+        "files": _files(certificate),
+        "columns": columns,
+        "parameters": ", ".join(numbers) or "none attained",
     }
-    board = _board(certificate, risk, colour)
-    return {"evidence.md": board, "ddi.xml": ddi(certificate), **texts}
+    files = {name: _written(name, forms) for name in TEMPLATES}
+    files |= {"ddi.xml": ddi(certificate), "deployment.json": _json(entry)}
+    return {name: files[name] for name in BUNDLE}
 
 
 def require_evidence(folder: Path, *, force: bool) -> None:
@@ -45,7 +68,7 @@ def require_evidence(folder: Path, *, force: bool) -> None:
             f"{folder} exists already. Choose another place, or replace it with --force."
         )
     link = folder.is_symlink() or not folder.is_dir()
-    if link or not {path.name for path in folder.iterdir()} <= {"evidence.md", "ddi.xml", *FORMS}:
+    if link or not {path.name for path in folder.iterdir()} <= {*BUNDLE}:
         raise OutputExists(f"{folder} is no folder of evidence alone. Choose another place.")
 
 
@@ -131,173 +154,6 @@ def _files(certificate: Certificate) -> list[DataFile]:
     return [file for file in (certificate.data, *certificate.copies) if file is not None]
 
 
-def _with_stated(form: Form, **stated: object) -> Form:
-    """The form with the entries that have a value."""
-    return form | {name: value for name, value in stated.items() if value}
-
-
-def _description(certificate: Certificate) -> str:
-    return certificate.schema.dataset.description or " ".join(certificate.sentences())
-
-
-def schema_org(certificate: Certificate) -> Form:
-    """A schema.org Dataset."""
-    about = certificate.schema.dataset
-    form: Form = {
-        "@context": "https://schema.org/",
-        "@type": "Dataset",
-        "name": _title(certificate),
-        "description": _description(certificate),
-        "variableMeasured": [
-            {
-                "@type": "PropertyValue",
-                "name": column.name,
-                "description": _label(certificate, column),
-            }
-            for column in certificate.schema.released
-        ],
-        "distribution": [
-            {
-                "@type": "DataDownload",
-                "contentUrl": file.name,
-                "encodingFormat": _media(file),
-                "sha256": file.sha256,
-            }
-            for file in _files(certificate)
-        ],
-        "measurementTechnique": f"Post-randomisation by method {certificate.method}",
-    }
-    publisher = {"@type": "Organization", "name": about.publisher} if about.publisher else None
-    return _with_stated(
-        form,
-        version=about.version,
-        license=about.licence,
-        publisher=publisher,
-        creditText=about.contact,
-    )
-
-
-def data_package(certificate: Certificate) -> Form:
-    """A Frictionless Data Package: one resource a file, with fields and their possible values."""
-    about = certificate.schema.dataset
-    fields = []
-    for column in certificate.schema.released:
-        values, number = _values(certificate, column), _is_number(column)
-        field = {
-            "name": column.name,
-            "title": _label(certificate, column),
-            "type": "number" if number else "string" if values else "any",
-        }
-        listed = [float(value) if number else value for value, _ in values]
-        fields.append(_with_stated(field, constraints={"enum": listed} if values else None))
-    resources = [
-        {
-            "name": f"data-{file.format}",
-            "path": file.name,
-            "format": file.format,
-            "mediatype": _media(file),
-            "hash": f"sha256:{file.sha256}",
-            "bytes": file.size,
-            "schema": {"fields": fields},
-        }
-        for file in _files(certificate)
-    ]
-    return _with_stated(
-        {"name": "release", "title": _title(certificate), "resources": resources},
-        version=about.version,
-        description=about.description,
-        licenses=[{"name": "other", "title": about.licence}] if about.licence else None,
-        contributors=[{"title": about.contact, "role": "contact"}] if about.contact else None,
-    )
-
-
-CROISSANT: Final[Form] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "dct": "http://purl.org/dc/terms/",
-    "conformsTo": "dct:conformsTo",
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    **{name: f"cr:{name}" for name in ("column", "extract", "field", "fileObject", "recordSet",
-                                       "source")},
-}  # fmt: skip
-"""The terms of Croissant that are used here."""
-
-
-def croissant(certificate: Certificate) -> Form:
-    """A Croissant description: files by digest, one record set, one field a column."""
-    about = certificate.schema.dataset
-    files = _files(certificate)
-    source = files[0].name if files else "data"
-    distribution = [
-        {
-            "@type": "cr:FileObject",
-            "@id": file.name,
-            "name": file.name,
-            "contentUrl": file.name,
-            "encodingFormat": _media(file),
-            "sha256": file.sha256,
-        }
-        for file in files
-    ]
-    fields = [
-        {
-            "@type": "cr:Field",
-            "@id": f"records/{column.name}",
-            "name": column.name,
-            "description": _label(certificate, column),
-            "dataType": "sc:Float" if _is_number(column) else "sc:Text",
-            "source": {"fileObject": {"@id": source}, "extract": {"column": column.name}},
-        }
-        for column in certificate.schema.released
-    ]
-    records = {"@type": "cr:RecordSet", "@id": "records", "name": "records", "field": fields}
-    form: Form = {
-        "@context": CROISSANT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": _title(certificate),
-        "description": _description(certificate),
-        "distribution": distribution,
-        "recordSet": [records],
-    }
-    return _with_stated(form, version=about.version, license=about.licence)
-
-
-def provenance(certificate: Certificate) -> Form:
-    """W3C PROV: which activity made the released files from the original data."""
-    original, protection = {"@id": "pramana:original"}, {"@id": "pramana:protection"}
-    files = [
-        {
-            "@id": f"pramana:{file.name}",
-            "@type": "prov:Entity",
-            "pramana:sha256": file.sha256,
-            "prov:wasGeneratedBy": protection,
-            "prov:wasDerivedFrom": original,
-        }
-        for file in _files(certificate)
-    ]
-    activity = {
-        **protection,
-        "@type": "prov:Activity",
-        "rdfs:label": f"post-randomisation by method {certificate.method}",
-        "prov:used": original,
-    }
-    return {
-        "@context": {
-            "prov": "http://www.w3.org/ns/prov#",
-            "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-            "pramana": "urn:pramana:",
-        },
-        "@graph": [
-            {**original, "@type": "prov:Entity", "rdfs:label": "original data"},
-            activity,
-            *files,
-        ],
-    }
-
-
 def deployment(certificate: Certificate) -> Form:
     """An entry for a registry of differential-privacy deployments."""
     about = certificate.schema.dataset
@@ -325,42 +181,39 @@ def deployment(certificate: Certificate) -> Form:
     return form
 
 
-FORMS: Final[dict[str, Callable[[Certificate], Form]]] = {
-    "croissant.json": croissant,
-    "datapackage.json": data_package,
-    "dataset.jsonld": schema_org,
-    "provenance.jsonld": provenance,
-    "deployment.json": deployment,
-}
+# -- templates -------------------------------------------------------------------------------------
 
 
-# -- for a review board ----------------------------------------------------------------------------
+BUNDLE: Final = (
+    "evidence.md", "ddi.xml", "croissant.json", "datapackage.json", "dataset.jsonld",
+    "provenance.jsonld", "deployment.json",
+)  # fmt: skip
+TEMPLATES: Final = [name for name in BUNDLE if name not in ("ddi.xml", "deployment.json")]
 
 
-def _board(certificate: Certificate, risk: FileRisk, publishable: Publishable) -> str:
-    """The page for a review board: each question with the answer that the certificate gives."""
+def _written(name: str, values: Form) -> str:
+    """A file from its template; JSON in the usual layout."""
+    text = _templates().get_template(f"{name}.j2").render(values)
+    return _json(json.loads(text)) if "json" in name else text
+
+
+def _json(form: object) -> str:
+    return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+
+
+@cache
+def _templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    templates = Environment(  # noqa: S701 - Markdown has its filter
+    templates = Environment(  # noqa: S701 - Markdown and JSON have their filters
         loader=PackageLoader("pramana.reporting", ""),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.filters["markdown"] = _plain
-    entry = deployment(certificate)
-    names = ("k", "local_epsilon", "central_epsilon", "delta")
-    numbers = [f"{name} {entry[name]!r}".replace("_", " ") for name in names if name in entry]
-    return templates.get_template("evidence.md.j2").render(
-        certificate=certificate,
-        risk=risk,
-        publishable=publishable,
-        entry=entry,
-        title=_title(certificate),
-        files=_files(certificate),
-        parameters=", ".join(numbers) or "none attained",
-    )
+    templates.filters |= {"markdown": _plain, "media": _media}
+    return templates
 
 
 def _plain(text: str) -> str:
