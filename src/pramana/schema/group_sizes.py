@@ -200,20 +200,14 @@ def distance_of_groups(
     group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray, *, ordered: bool
 ) -> FloatArray:
     """The same from the share of each value that occurs in a group."""
-    if ordered:
-        return _ordered_distance(group, value, share, overall)
-    # Half the sum of |p - q| is the sum of p - q where positive: only values that occur.
-    excess = np.maximum(share - overall[value], 0)
-    return np.asarray(np.bincount(group, weights=excess), dtype=np.float64)
-
-
-def _ordered_distance(
-    group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray
-) -> FloatArray:
-    """The mean over ranks of |F_group - F|: pieces on which F_group is constant, summed in O(1)."""
+    if not ordered:
+        # Half the sum of |p - q| is the sum of p - q where positive: only values that occur.
+        excess = np.maximum(share - overall[value], 0)
+        return np.asarray(np.bincount(group, weights=excess), dtype=np.float64)
     size = len(overall)
     if size == 1:
         return np.zeros(1)
+    # The mean over ranks of |F_group - F|: pieces on which F_group is constant, summed in O(1)
     order = np.lexsort((value, group))
     group, value, share = group[order], value[order], share[order]
     starts = np.concatenate(([True], group[1:] != group[:-1]))
