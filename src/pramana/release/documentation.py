@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
+from pramana.base.look import text_templates
 from pramana.base.text import no_formula
 from pramana.io.base import FORMATS, Format
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
@@ -70,24 +71,8 @@ def explanations(certificate: Certificate) -> dict[str, bytes]:
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    templates = Environment(  # noqa: S701 - no pages: each language has its filter
-        loader=PackageLoader("pramana.release", "assets"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.filters |= {
-        "literal": ascii,
-        "r": r_text,
-        "stata": _stata_text,
-        "spss": _spss_text,
-        "markdown": _shown,
-        "ord": ord,
-    }
-    return templates
+    literals = {"literal": ascii, "r": r_text, "stata": _stata_text, "spss": _spss_text}
+    return text_templates("pramana.release", "assets", **literals, markdown=_shown, ord=ord)
 
 
 def _data(certificate: Certificate, *wanted: str) -> tuple[str, str, Format | None]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree
 
+from pramana.base.look import text_templates
 from pramana.errors import OutputExists
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -203,17 +204,7 @@ def _json(form: object) -> str:
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    templates = Environment(  # noqa: S701 - Markdown and JSON have their filters
-        loader=PackageLoader("pramana.reporting", ""),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.filters |= {"markdown": _plain, "media": _media}
-    return templates
+    return text_templates("pramana.reporting", "", markdown=_plain, media=_media)
 
 
 def _plain(text: str) -> str:
