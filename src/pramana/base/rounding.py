@@ -139,6 +139,15 @@ def require_number(
     )
 
 
+def as_whole(value: Any) -> Any:
+    """A whole floating number as an integer, anything else as it is.
+
+    >>> as_whole(2.0), as_whole(2.5), as_whole("2")
+    (2, 2.5, '2')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def in_numbers_of_python(guarantee: Any) -> None:
     """Replace NumPy numbers in a dataclass by Python numbers, which do not overflow."""
     for field in fields(guarantee):

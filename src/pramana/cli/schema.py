@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pramana import Schema, api
 from pramana.base.atomic_files import free_name, require_free, write_whole
+from pramana.base.rounding import as_whole
 from pramana.base.text import as_file, pasted
 from pramana.cli.options import names_of, original_data, reading
 from pramana.cli.rendering import bullet, note, out, show_json, table_of
@@ -115,8 +116,7 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
         low = high = math.nan
     if not name or not -math.inf < low < high < math.inf:
         raise InputError(f"--range must read like income=0:200000, got {text!r}.")
-    first, last = (int(end) if end.is_integer() else end for end in (low, high))
-    return name, (first, last)
+    return name, (as_whole(low), as_whole(high))
 
 
 def _next_step(

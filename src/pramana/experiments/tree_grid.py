@@ -37,7 +37,7 @@ from pramana.analysis.features import LEAF, attribute_of, codes_in_test, default
 from pramana.analysis.learning import LearnFrom, learn_tree
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
-from pramana.base.rounding import require_number
+from pramana.base.rounding import as_whole, require_number
 from pramana.base.text import counted, listed
 from pramana.engine.base import open_source
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
@@ -253,15 +253,11 @@ def domain_of(
     if distinct.size <= max(bins, 2):
         if distinct.size == 1:  # a constant column still needs two values to be randomised
             distinct = np.append(distinct, distinct[0] + 1)
-        return Categories(tuple(_plain(value) for value in distinct), ordered=True)
+        return Categories(tuple(as_whole(float(value)) for value in distinct), ordered=True)
     if cut == "mass":
         return Bins(_mass_edges(values, bins))
     low, high = (distinct[0], distinct[-1]) if ends is None else ends
     return Bins(tuple(float(edge) for edge in np.linspace(low, high, bins + 1)))
-
-
-def _plain(value: float) -> int | float:
-    return int(value) if float(value).is_integer() else float(value)
 
 
 def _mass_edges(values: FloatArray, bins: int) -> tuple[float, ...]:

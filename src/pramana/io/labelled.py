@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.processes import require_memory
+from pramana.base.rounding import as_whole
 from pramana.base.text import listed
 from pramana.errors import InvalidTable, MissingExtra, Notice, TooLarge
 from pramana.io.base import (
@@ -279,7 +280,7 @@ def codes_within(
     values = {*column.unique().drop_null().to_pylist(), *labelled}
     kind = str if isinstance(ranges[0][0], str) else (int, float)
     inside = {
-        int(value) if isinstance(value, float) and value.is_integer() else value
+        as_whole(value)
         for value in values
         if isinstance(value, kind) and any(low <= value <= high for low, high in ranges)
     }

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.rounding import as_whole
 from pramana.errors import InvalidTable, MissingExtra
 from pramana.io.base import Format, PartOf, distinct_names, is_renaming, names_alone
 from pramana.io.labelled import codes_within, opened_with_codes, whole_numbers
@@ -202,5 +203,4 @@ def _labels(columns: Mapping[str, pa.Array], attributes: Mapping[str, Form]) -> 
 
 def _plain_values(values: Any) -> list[Any]:
     """Numbers and texts of Python; whole numbers as integers."""
-    plain = np.asarray(values).tolist() if len(values) else []
-    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in plain]
+    return list(map(as_whole, np.asarray(values).tolist() if len(values) else []))

@@ -283,7 +283,7 @@ def positions(
     Among numbers NA and the like are missing. One number too long for its type makes a column of a
     file text, and must not change how others are read.
     """
-    domain = _domain(column)
+    domain = column.declared_domain
     if isinstance(domain, Bins):
         listed = released and domain.release != "draw"
         labels = (
@@ -313,15 +313,6 @@ def positions(
         )
         places[(places == OUTSIDE) & gone.to_numpy(zero_copy_only=False)] = MISSING
     return places
-
-
-def _domain(column: Column) -> Categories | Bins:
-    if column.domain is None:
-        raise InvalidSchema(
-            f"The domain of '{column.name}' is not declared. Give its categories or bins.",
-            column=column.name,
-        )
-    return column.domain
 
 
 # -- encoding --------------------------------------------------------------------------------------
@@ -519,7 +510,7 @@ def decode(column: Column, codes: Codes, words: Words | None = None) -> pa.Array
     The type follows from the domain alone: if it followed the original data, one value could change
     the type of the whole column, and no epsilon would hold.
     """
-    domain = _domain(column)
+    domain = column.declared_domain
     gone = codes == len(domain.labels) if None in column.labels else None
     if isinstance(domain, Bins) and domain.release == "draw":
         if words is None or len(words) != len(codes):

@@ -15,6 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from pramana.base.rounding import as_whole
 from pramana.base.text import counted
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
@@ -132,8 +133,7 @@ def read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = F
 def labelled_values(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, ...]:
     """Values that the file gives labels to, if they are of the same kind and cover what is seen."""
     labelled = table.labels.values.get(name, {})
-    values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in labelled]
-    of_kind = [v for v in values if isinstance(v, str) == (seen.kind == "text")]
+    of_kind = [as_whole(v) for v in labelled if isinstance(v, str) == (seen.kind == "text")]
     covered = seen.distinct <= len(of_kind) and set(seen.labels()) <= set(of_kind)
     return tuple(of_kind) if covered else ()
 
@@ -425,8 +425,7 @@ def _on_grid(name: str, role: Role, ends: tuple[float, float], seen: Tally) -> C
     width = max(high - low, 1e-300)
     step: float = max(1 if seen.whole else 0.01, 10 ** math.ceil(math.log10(width / 1e6)))
     steps = math.ceil(round((high - low) / step, 6))
-    high = round(low + steps * step, 6)
-    high = int(high) if float(high).is_integer() else high
+    high = as_whole(round(low + steps * step, 6))
     return Column(
         name,
         role if role in (Role.KEY, Role.SENSITIVE) else Role.SENSITIVE,

@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
+from pramana.base.rounding import as_whole
 from pramana.errors import InvalidSchema
 from pramana.types import Form
 
@@ -203,8 +204,9 @@ class NumberGrid(Categories):
             "there are steps.",
         )
         marks = (round(whole * at / (int(points) - 1)) for at in range(int(points)))
+        exact = (start + mark * width for mark in marks)
         return cls(
-            tuple(_as_number(start + mark * width) for mark in marks),
+            tuple(int(point) if point.denominator == 1 else float(point) for point in exact),
             missing_values=tuple(missing_values),
             step=step,
         )
@@ -247,10 +249,6 @@ def _require_numbers(entry: str, numbers: Sequence[Label]) -> None:
 def _fraction(number: Label) -> Fraction:
     """A number as it is written: 0.1 is a tenth."""
     return Fraction(label_text(number))
-
-
-def _as_number(exact: Fraction) -> int | float:
-    return int(exact) if exact.denominator == 1 else float(exact)
 
 
 @dataclass(frozen=True)
@@ -458,7 +456,7 @@ class Labels:
         return Labels(
             {name: text for name, text in self.variables.items() if name in names},
             {
-                name: {_whole(value): text for value, text in texts.items()}
+                name: {as_whole(value): text for value, text in texts.items()}
                 for name, texts in self.values.items()
                 if name in names and texts
             },
@@ -551,7 +549,3 @@ class Labels:
 
     def __bool__(self) -> bool:
         return bool(self.variables or self.values or self.missing)
-
-
-def _whole(value: Label) -> Label:
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -217,15 +217,21 @@ class Column:
         """Whether its released values are those of its domain, randomised or binned."""
         return self.domain is not None and (self.randomised or self.binned)
 
-    @cached_property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels of the domain, and ``None`` at the end where missing is a value."""
+    @property
+    def declared_domain(self) -> Domain:
+        """The domain; refused where nobody has said it yet."""
         if self.domain is None:
             raise InvalidSchema(
                 f"The domain of '{self.name}' is not declared. Give its categories or bins.",
                 column=self.name,
             )
-        return self.domain.labels + ((None,) if self.missing in ("category", "keep") else ())
+        return self.domain
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of the domain, and ``None`` at the end where missing is a value."""
+        gaps = (None,) if self.missing in ("category", "keep") else ()
+        return self.declared_domain.labels + gaps
 
     @property
     def fixed(self) -> tuple[Label, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.base.rounding import as_whole
 from pramana.schema.codec import EXACT, comparable, flat, positions
 from pramana.schema.domains import Bins, Label, label_text
 from pramana.schema.opened_table import OpenedTable
@@ -249,8 +250,8 @@ def round_step(width: float) -> float:
 
 def tidy(number: float) -> float:
     """The number without the last digits of floating-point arithmetic; whole ones as integers."""
-    rounded = float(f"{number:.12g}")
-    return int(rounded) if rounded.is_integer() else rounded
+    tidied: float = as_whole(float(f"{number:.12g}"))
+    return tidied
 
 
 # -- charts ----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.base.rounding import as_whole
 from pramana.base.text import records_that
 from pramana.errors import InvalidTable
 from pramana.schema.group_sizes import COUNT, group_sizes
@@ -57,10 +58,7 @@ class CoarseWeight:
     @property
     def entries(self) -> dict[str, float]:
         """As lines of a schema say it: whole numbers where they are whole."""
-        numbers = {"round": self.step, "top": self.top}
-        return {
-            word: int(number) if number.is_integer() else number for word, number in numbers.items()
-        }
+        return {"round": as_whole(float(self.step)), "top": as_whole(float(self.top))}
 
     @property
     def shifted(self) -> str:
