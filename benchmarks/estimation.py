@@ -22,7 +22,7 @@ from benchmarks._measure import Result
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Layout
-from pramana.analysis.means import estimate_means, estimate_totals
+from pramana.analysis.means import estimate_values
 from pramana.analysis.regularised_em import climb, fitted_truth, onto_simplex
 from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
@@ -321,11 +321,11 @@ def _held_by_values(name, codes, values, layout, draws, rng):
     for _ in range(draws):
         moved = np.stack(worlds.released_records(list(codes.T), layout, rng), axis=1)
         moments = moments_of_records(layout, moved, values=values)
-        found = estimate_means(moments, layout, of="value")
+        found = estimate_values(moments, layout, of="value")
         told = np.isfinite(found.high)
         bounded += told
         held["mean"] = held["mean"] + (told & (found.low <= mean) & (mean <= found.high))
-        found = estimate_totals(moments, layout, of="value")
+        found = estimate_values(moments, layout, total=True, of="value")
         held["total"] = held["total"] + ((found.low <= total) & (total <= found.high))
     every = {"mean": bounded, "total": draws}
     return [

@@ -10,7 +10,7 @@ import pytest
 from pramana import api
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.means import estimate_means, estimate_totals
+from pramana.analysis.means import estimate_values
 from pramana.analysis.question import Question
 from pramana.analysis.variance import errors_of_shares, linear_covariance, linear_errors
 from pramana.errors import InvalidNumber
@@ -117,8 +117,8 @@ def test_errors_of_differences_are_those_of_many_releases(what):
     makers = {
         "count": lambda m, lay: estimate_counts(m, lay, method="unbiased"),
         "share": lambda m, lay: estimate_counts(m, lay, method="unbiased", share=True),
-        "total": lambda m, lay: estimate_totals(m, lay, of="y"),
-        "mean": lambda m, lay: estimate_means(m, lay, of="y"),
+        "total": lambda m, lay: estimate_values(m, lay, total=True, of="y"),
+        "mean": lambda m, lay: estimate_values(m, lay, of="y"),
     }
     first, second = ("a0", "b0"), ("a1", "b1")
     own = [truth == 0, truth == 3]

@@ -8,7 +8,7 @@ from benchmarks._lattice import both_sides_held, law_of_error, least_held
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.means import estimate_means, estimate_totals
+from pramana.analysis.means import estimate_values
 from pramana.analysis.quantiles import OrderedRecords, estimate_quantiles
 from pramana.analysis.question import Question
 from pramana.mechanisms.mechanism import Mechanism, Step
@@ -46,9 +46,9 @@ def test_a_record_that_moved_does_not_refute_the_truth(moves):
         sums, ones = (moments_of_records(layout, seen[:, None], values=y) for y in (value, high))
         ordered = OrderedRecords.of(value, seen, one, one, one)
         found = {
-            "total": estimate_totals(sums, layout, of="y"),
-            "mean": estimate_means(sums, layout, of="y"),
-            "share": estimate_means(ones, layout, of="y"),
+            "total": estimate_values(sums, layout, total=True, of="y"),
+            "mean": estimate_values(sums, layout, of="y"),
+            "share": estimate_values(ones, layout, of="y"),
             "median": estimate_quantiles(
                 ordered, layout, of="y", shares=(0.5,), question=Question()
             ),

@@ -10,8 +10,7 @@ from pramana import api
 from pramana.analysis.layout import Moments
 from pramana.analysis.means import (
     FarValues,
-    estimate_means,
-    estimate_totals,
+    estimate_values,
     far_limits,
     pulled,
 )
@@ -57,8 +56,8 @@ def test_two_groups_by_hand():
     sums, squares = np.array([100.0, 60.0]), np.array([400.0, 200.0])
     moments = Moments([60, 40], [60, 40], [60, 40], sums, sums, squares)
 
-    total = estimate_totals(moments, layout, of="cost")
-    mean = estimate_means(moments, layout, of="cost", question=UNBIASED)
+    total = estimate_values(moments, layout, total=True, of="cost")
+    mean = estimate_values(moments, layout, of="cost", question=UNBIASED)
 
     assert np.allclose(total.estimate, [120, 40])
     assert np.allclose(mean.estimate, [120 / 70, 40 / 30])
@@ -84,8 +83,8 @@ def test_totals_are_unbiased_and_both_are_covered(weighted):
             values=values,
             weights=weights if weighted else None,
         )
-        by_total = estimate_totals(moments, layout, of="cost")
-        by_mean = estimate_means(moments, layout, of="cost")
+        by_total = estimate_values(moments, layout, total=True, of="cost")
+        by_mean = estimate_values(moments, layout, of="cost")
         totals.append(by_total.estimate)
         held["total"] += ((by_total.low <= total) & (total <= by_total.high)).mean()
         held["mean"] += ((by_mean.low <= mean) & (mean <= by_mean.high)).mean()
@@ -108,7 +107,7 @@ def test_means_of_a_population_are_covered():
         codes, values = people(rng)
         moments = moments_of_records(layout, released_rows(codes, layout, rng), values=values)
         for infer in held:
-            result = estimate_means(moments, layout, of="cost", question=Question(infer=infer))
+            result = estimate_values(moments, layout, of="cost", question=Question(infer=infer))
             held[infer] += ((result.low <= expected) & (expected <= result.high)).mean()
 
     assert 0.93 < held["population"] / 600 < 0.97
@@ -122,7 +121,7 @@ def test_no_randomisation_gives_the_means_themselves():
     codes, values = people(rng)
     moments = moments_of_records(layout, codes, values=values)
 
-    result = estimate_means(moments, layout, of="cost")
+    result = estimate_values(moments, layout, of="cost")
 
     assert np.allclose(result.estimate, by_group(codes, values, np.ones(len(codes)))[1])
     assert np.allclose(result.se, 0, atol=1e-6)
@@ -133,10 +132,10 @@ def test_a_group_that_may_be_empty_has_no_bounded_mean():
     layout = layout_of((2,), mixtures((2,), 0.1))
     moments = Moments([50, 50], [50, 50], [50, 50], [50.0, 30], [50.0, 30], [90.0, 60])
 
-    result = estimate_means(moments, layout, of="cost", question=UNBIASED)
+    result = estimate_values(moments, layout, of="cost", question=UNBIASED)
     few = Moments([90, 10], [90, 10], [90, 10], [50.0, 30], [50.0, 30], [90.0, 60])
-    small = estimate_means(few, layout, of="cost", question=UNBIASED)
-    shrunken = estimate_means(few, layout, of="cost")
+    small = estimate_values(few, layout, of="cost", question=UNBIASED)
+    shrunken = estimate_values(few, layout, of="cost")
 
     assert np.isinf(result.low).all()
     assert np.isnan(small.estimate[1])
@@ -226,7 +225,7 @@ def test_shrunken_means_are_no_worse_than_those_of_released_records(setting):
         flat, seen = (np.ravel_multi_index(part.T, shape) for part in (codes, rows))
         number, shown = np.bincount(flat, minlength=cells), np.bincount(seen, minlength=cells)
         right = np.bincount(flat, values, cells) / np.maximum(number, 1)
-        means = estimate_means(moments_of_records(layout, rows, values=values), layout, of="cost")
+        means = estimate_values(moments_of_records(layout, rows, values=values), layout, of="cost")
         there = (number > 0) & (shown > 0)
         unbiased = np.asarray(means.unbiased).ravel()
         tried = {
@@ -254,8 +253,8 @@ def test_shrunken_means_stay_within_the_range_of_the_values():
         values = rng.exponential(1, size) * np.exp(codes[:, 0] / 2)
         moments = moments_of_records(layout, released_rows(codes, layout, rng), values=values)
         limits = float(values.min()), float(values.max())
-        within = estimate_means(moments, layout, of="cost", limits=lambda ends=limits: ends)
-        free = estimate_means(moments, layout, of="cost")
+        within = estimate_values(moments, layout, of="cost", limits=lambda ends=limits: ends)
+        free = estimate_values(moments, layout, of="cost")
         beyond += bool((free.estimate < limits[0]).any())
 
         assert (within.estimate >= limits[0]).all()
@@ -284,7 +283,7 @@ def test_means_of_unchanged_columns_are_never_shrunk():
     codes, values = rng.integers(0, 3, (50, 1)), rng.normal(size=50)
     moments = moments_of_records(layout, codes, values=values)
 
-    means = estimate_means(moments, layout, of="cost", question=Question(method="shrunk"))
+    means = estimate_values(moments, layout, of="cost", question=Question(method="shrunk"))
 
     own = np.bincount(codes[:, 0], values) / np.bincount(codes[:, 0])
     assert np.allclose(means.estimate, own)
@@ -308,17 +307,17 @@ def test_clipped_means_are_refused():
     moments = Moments([60, 40], [60, 40], [60, 40], [1.0, 2], [1.0, 2], [1.0, 4])
 
     with pytest.raises(NotCovered, match="counts and shares"):
-        estimate_means(moments, layout, of="cost", question=Question(method="clipped"))
+        estimate_values(moments, layout, of="cost", question=Question(method="clipped"))
 
 
 def test_means_without_values_are_refused():
     """Counts alone say nothing about a column; no records say nothing at all."""
     layout = layout_of((2,), mixtures((2,), 0.5))
 
-    with pytest.raises(InvalidTable, match="sums of its values"):
-        estimate_means(moments_of_counts([1, 2]), layout, of="cost")
+    with pytest.raises(InvalidTable, match="sums of values"):
+        estimate_values(moments_of_counts([1, 2]), layout, of="cost")
     with pytest.raises(InvalidTable, match="No released record"):
-        estimate_totals(Moments(*([np.zeros(2)] * 6)), layout, of="cost")
+        estimate_values(Moments(*([np.zeros(2)] * 6)), layout, total=True, of="cost")
     with pytest.raises(InvalidTable, match="finite"):
         Moments([1, 2], [1, np.nan], [1, 2])
 
@@ -366,7 +365,7 @@ def test_intervals_hold_where_one_value_decides(retention, far, before):
         beyond = (values < low) | (values > high)
         seen = FarValues(rows[beyond, 0], np.ones(beyond.sum()), values[beyond])
         for name, known in (("alone", None), ("looked at", seen if beyond.any() else None)):
-            found = estimate_means(moments, layout, of="cost", far=known)
+            found = estimate_values(moments, layout, of="cost", far=known)
             held[name].append((found.low <= right) & (right <= found.high))
         assert ("few extreme values" in found.why) == bool(far)
 

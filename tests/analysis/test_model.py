@@ -65,7 +65,7 @@ def test_every_step_climbs_the_likelihood():
     observed = reports(world(1, 3), 3_000, 30.0, 2)
     key = Keystream.from_seed(1)
     margins = margins_of(observed, key)
-    climb = ClassClimb(observed, margins, classes=3, pull=0.0, fits=1, keystream=key)
+    climb = ClassClimb(observed, margins, FitSetting(3, 0.0, 0), key)
     path = [likelihood(climb.run(1), observed) for _ in range(30)]
     # The pseudo-record of each class is the only thing besides the likelihood.
     assert all(after > before - 1e-2 for before, after in itertools.pairwise(path))
@@ -82,7 +82,7 @@ def test_with_a_prior_every_step_climbs_what_is_most_likely_after_it(pull):
     observed = reports(world(1, 3), 600, 30.0, 2)
     key = Keystream.from_seed(1)
     margins = margins_of(observed, key)
-    climb = ClassClimb(observed, margins, classes=3, pull=pull, fits=1, keystream=key)
+    climb = ClassClimb(observed, margins, FitSetting(3, pull, 0), key)
 
     def believed():
         values = np.log(climb.profiles).T @ margins

@@ -10,7 +10,7 @@ import pytest
 
 import pramana as pm
 from pramana.analysis.latent_class_choice import ReportsBeside
-from pramana.analysis.latent_classes import ClassClimb, margins_of
+from pramana.analysis.latent_classes import ClassClimb, FitSetting, margins_of
 from pramana.analysis.observed import Answers, Feature
 from pramana.base.randomness import Keystream
 from pramana.cli.estimate import show_estimate
@@ -137,8 +137,7 @@ def test_a_report_with_what_stands_beside_climbs_its_likelihood():
     features = (Feature(0, 3), Feature(1, 3))
     evidence = ReportsBeside((3, 3), features, sets, (beside,))
     observed, key = evidence.whole, Keystream.from_seed(1)
-    climb = ClassClimb(observed, margins_of(observed, key), classes=2, pull=0.0, fits=1,
-                       keystream=key)  # fmt: skip
+    climb = ClassClimb(observed, margins_of(observed, key), FitSetting(2, 0.0, 0), key)
 
     def likelihood():
         model = climb.models()[0]

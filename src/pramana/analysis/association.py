@@ -41,7 +41,7 @@ come from a fixed keystream, so that an estimate depends on the release and on n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import Final
@@ -246,12 +246,6 @@ def _factors(rows: int, columns: int) -> FloatArray:
     return np.ascontiguousarray(np.exp(both))
 
 
-WEIGHTED: Final = (
-    "In this kind of release the test of independence does not cover weighted records. Test them "
-    "without their weights: weighted=False, on the command line --unweighted."
-)
-
-
 @dataclass(frozen=True, repr=False)
 class IndependenceTest(Shown):
     """The outcome of a test of independence.
@@ -291,15 +285,7 @@ class IndependenceTest(Shown):
 
     def to_json(self) -> Form:
         """As JSON."""
-        return {
-            "by": list(self.by),
-            "statistic": self.statistic,
-            "degrees": self.degrees,
-            "p_value": self.p_value,
-            "method": self.method,
-            "why": self.why,
-            "weight": self.weight,
-        }
+        return asdict(self) | {"by": list(self.by)}
 
 
 def independence_test(
@@ -443,20 +429,17 @@ def _likelihood_ratio(released: FloatArray, layout: Layout, channels: Channels) 
     seen = released > 0
     statistic = 2 * float(released[seen] @ np.log(released[seen] / expected[seen]))
     degrees = axis.size - 1 - sum(int(code.max()) for code in codes)
+    few = " Many expected counts are small: the p-value may be too small. Merge rare values."
     return IndependenceTest(
         (layout.by[0], layout.by[1]),
         max(statistic, 0.0),
         degrees,
         chi_square_tail(max(statistic, 0.0), degrees),
         "likelihood-ratio",
-        "the columns were randomised together, so independence of the original was fitted by EM."
-        + (FEW_EXPECTED if _sparse(expected) else ""),
+        f"the columns were randomised together, so independence of the original was fitted by EM."
+        f"{few if _sparse(expected) else ''}",
     )
 
-
-FEW_EXPECTED: Final = (
-    " Many expected counts are small: the p-value may be too small. Merge rare values."
-)
 
 MOST_CELLS = 400
 """Of this many cells the covariance is written out."""

@@ -28,7 +28,7 @@ from pramana.analysis.counts import SMALL_ERROR, expected_error, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
 from pramana.analysis.latent_class_choice import ReportsBeside, fit_model
-from pramana.analysis.latent_classes import Blend, ClassClimb
+from pramana.analysis.latent_classes import Blend, ClassClimb, FitSetting
 from pramana.analysis.means import deviation_of, is_shrunk, pulled, relative_error, shrunken_words
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.observed import Answers, Feature, Observed, different
@@ -231,7 +231,7 @@ def independence_of(records: ReleasedRecords, pair: tuple[str, str]) -> Independ
 
 def _likelihood(observed: Observed) -> float:
     even = np.concatenate([np.full(size, 1 / size) for size in observed.sizes])
-    climb = ClassClimb(observed, even, classes=1, pull=1e-6, fits=1, keystream=FIXED).run(STEPS)
+    climb = ClassClimb(observed, even, FitSetting(1, 1e-6, STEPS), FIXED).run(STEPS)
     return float(climb.held_counts(observed) @ climb.held_out(observed))
 
 

@@ -43,7 +43,6 @@ from pramana.analysis.formulas import (
     ModelCells,
     columns_of,
     complete,
-    stand_for_missing,
 )
 from pramana.analysis.released_records import ReleasedRecords
 from pramana.base.text import counted
@@ -185,8 +184,8 @@ def cells_of_reports(
     labels = [schema.column(name).labels for name in names]
     left_out = []  # values with which people are not in the model
     for name, known in zip(names, labels, strict=True):
-        gone = {None, *stand_for_missing(records, name)} & set(known)
-        left_out.append(gone | (set(known) - set(inside[name]) if name in inside else set()))
+        gone = {None, *schema.column(name).labels_for_missing} & set(known)
+        left_out.append(gone | (set(known) - set(inside.get(name, known))))
     sets, cells, set_of_row, shares = _reports_by_set(table, mechanism, names, schema)
     together = _together(asked, names, [bool(gone) for gone in left_out])
     squares = any(len(s.columns) == len(names) for s in sets)

@@ -24,12 +24,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.analysis.attribute_sampling_regression import share_of_cells
 from pramana.analysis.counts import off_by, shrunk_words
 from pramana.analysis.estimates import Estimate
+from pramana.analysis.features import numbers_of
 from pramana.analysis.quantiles import Curve, quantiles_of
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.regularised_em import leaning
@@ -260,8 +260,8 @@ class ReportSums:
         codes, labels = records.coded(table, kept)
         if limits is not None:
             kept, (name, ends) = [*kept, LIMIT], limits
-            values = table.column(name).cast(pa.float64(), safe=False).to_numpy()
-            codes[LIMIT], labels[LIMIT] = np.searchsorted(ends, values), tuple(ends.tolist())
+            codes[LIMIT] = np.searchsorted(ends, numbers_of(table.column(name)))
+            labels[LIMIT] = tuple(ends.tolist())
         sizes = [len(labels[name]) for name in kept]
         group = cell_numbers([codes[name] for name in kept], sizes, records=table.num_rows)
         groups, size = prod(sizes), prod(len(schema.column(name).labels) for name in reported)
@@ -570,10 +570,8 @@ def reported_quantiles(
 
 def _limits_of(records: ReleasedRecords, of: str) -> FloatArray:
     """Some values of a column in order, the smallest and the largest among them."""
-    parts = [batch.column(0) for batch in records.opened.batches([of])]
-    values = np.concatenate(
-        [np.asarray(part.cast(pa.float64(), safe=False).drop_null()) for part in parts]
-    )
+    parts = [numbers_of(batch.column(0).drop_null()) for batch in records.opened.batches([of])]
+    values = np.concatenate(parts)
     distinct = np.unique(values[~np.isnan(values)])
     if len(distinct) <= MOST_LIMITS:
         return distinct

@@ -17,7 +17,7 @@ the derivative 1 / (exp(gap) - 1) in the gap. They are the three equations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -127,7 +127,11 @@ def category_response(
                 f"levels must name each category of '{name}' once: {', '.join(texts)}.", column=name
             )
         labels = [labels[texts.index(text)] for text in wanted]
-    elif family == "ordered" and not _has_order(columns[name], labels):
+    elif (
+        family == "ordered"
+        and not columns[name].ordered
+        and any(isinstance(label, str) for label in labels)
+    ):
         raise InvalidNumber(
             f"The categories of '{name}' have no declared order. State it in the formula: "
             f"C({name if name.isidentifier() else f'`{name}`'}, levels={labels}).",
@@ -149,9 +153,3 @@ def _labels(column: Column, values: Any, *, plain: bool) -> list[Label]:
             column=column.name,
         )
     return sorted(values.unique())
-
-
-def _has_order(column: Column, labels: Sequence[Label]) -> bool:
-    domain = column.domain
-    declared = isinstance(domain, Bins) or (isinstance(domain, Categories) and domain.ordered)
-    return declared or not any(isinstance(label, str) for label in labels)

@@ -8,8 +8,6 @@ one linear map for each verb:
     squared   original counts times squared probabilities         x P^2, entry by entry
     solve     unbiased original counts, by groups [Cator, eq. 4]  y P^-1 M
     spread    the same with squared entries, for variances        y (P^-1 M)^2
-    cross     times the sum over all groups, for ratios           y (P^-1 M * P^-1 M 1)
-    gross     that sum squared: the variance of the total         y (P^-1 M 1)^2
     adjoint   what each released value counts for groups          P^-1 M c
 
 where M merges positions into groups (joint cells into the columns asked for, or what a filter
@@ -33,9 +31,7 @@ from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.types import FloatArray
 
-Verb: TypeAlias = Literal[
-    "forward", "backward", "squared", "solve", "spread", "cross", "gross", "adjoint"
-]
+Verb: TypeAlias = Literal["forward", "backward", "squared", "solve", "spread", "adjoint"]
 
 Expected: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """By group: most and least of a record of it, the most of one outside, the least of any."""
@@ -95,10 +91,10 @@ class Unchanged(Channel):
 
     def along(self, verb: Verb, table: FloatArray) -> FloatArray:
         """Merge, or spread what a group counts; entries are 0 and 1, one to a row."""
-        if not (self.axis.whole or verb in ("forward", "backward", "squared")):
-            member = self.axis.membership
-            table = times_along(table, member.T if verb == "adjoint" else member, self.place)
-        return sum_along(table, self.place) if verb == "gross" else table
+        if self.axis.whole or verb in ("forward", "backward", "squared"):
+            return table
+        member = self.axis.membership
+        return times_along(table, member.T if verb == "adjoint" else member, self.place)
 
     def expects(self, before: Expected) -> Expected:
         """A record that differs in an unchanged column adds nothing: only members of groups do."""
@@ -138,25 +134,16 @@ class Randomised(Channel):
         return self._maps[verb]
 
     def _map(self, verb: Verb) -> Any:
-        matrix, sparse = self.matrix, _has_sparse_inverse(self.matrix)
+        matrix = self.matrix
         if verb == "forward":
             return matrix.sparse if isinstance(matrix, SparseRows) else matrix.values
         if verb == "backward":
             return self.map("forward").T
-        if verb == "solve":
-            return self._merged_inverse()
         if verb in ("squared", "spread"):
             return self.map("forward" if verb == "squared" else "solve") ** 2
-        inverse = self.map("solve")
         if verb == "adjoint":
-            return inverse.T.tocsr() if sparse else inverse.T
-        sums = np.asarray(inverse.sum(axis=1)).reshape(-1, 1)
-        if verb == "gross":
-            return sums**2
-        return inverse.multiply(sums).tocsr() if sparse else inverse * sums
-
-    def _merged_inverse(self) -> Any:
-        matrix = self.matrix
+            inverse = self.map("solve")
+            return inverse.T.tocsr() if _has_sparse_inverse(matrix) else inverse.T
         if _has_sparse_inverse(matrix):
             whole = matrix.sparse_inverse
             return whole if self.axis.whole else (whole @ self._sparse_membership).tocsr()
@@ -177,16 +164,14 @@ class Randomised(Channel):
         return sparse.csr_array((np.ones(len(inside)), (inside, groups[inside])), shape=shape)
 
     def along(self, verb: Verb, table: FloatArray) -> FloatArray:
-        """By the matrix itself where it has a quicker way; rows of a whole inverse sum to 1."""
+        """By the matrix itself where it has a quicker way."""
         if not _has_sparse_inverse(self.matrix):
             whole = self.axis.whole
-            if verb == "solve" or (verb == "cross" and whole):
+            if verb == "solve":
                 solved = self.matrix.solve(table, axis=self.place)
                 return solved if whole else times_along(solved, self.axis.membership, self.place)
             if verb == "spread" and whole:
                 return self.matrix.spread(table, axis=self.place)
-            if verb == "gross" and whole:
-                return sum_along(table, self.place)
         return times_along(table, self.map(verb), self.place)
 
     def expects(self, before: Expected) -> Expected:
@@ -376,8 +361,6 @@ class Channels:
     squared = partialmethod(along, "squared")
     solve = partialmethod(along, "solve")
     spread = partialmethod(along, "spread")
-    cross = partialmethod(along, "cross")
-    gross = partialmethod(along, "gross")
     adjoint = partialmethod(along, "adjoint")
 
     @property

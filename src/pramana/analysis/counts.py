@@ -16,15 +16,11 @@ The released count gives a second bound: it is a sum of n independent draws of o
 mean t_j, which varies by at most t_j (1 - t_j / n). The interval has every t_j that neither bound
 refutes [Wilson27].
 
-``bounded_counts`` reads a withheld matrix that moves frequencies by a stated error. The released
-count of a value with t_j records has a mean t_j + b_j and a standard deviation s_j. The certificate
-states one error e that no |b_j| + s_j exceeds. With z >= 1 standard deviations for chance,
-
-    |count - t_j|  <=  |b_j| + z s_j  <=  z e,
-
-so that z e to both sides holds as often as z standard deviations do, whatever the bias. About a
-population the deviation of the sample is added to e: sqrt(s^2 + d^2) <= s + d. A difference of
-two counts errs by z times both errors at most.
+``bounded_counts`` reads a withheld matrix that moves frequencies by a stated error e, which no sum
+of bias and standard deviation exceeds: z e to both sides holds as often as z >= 1 standard
+deviations do (docs/proofs/withheld_matrices.md). About a population the deviation of the sample is
+added to e: sqrt(s^2 + d^2) <= s + d. A difference of two counts errs by z times both errors at
+most.
 """
 
 from __future__ import annotations
@@ -146,12 +142,14 @@ def solve_counts(
     total, nothing = float(counts.sum()), np.zeros_like(counts)
     records = moments.count if share else moments.sample
     least = channels.least_variance(moments.ww) if channels.randomised else nothing
+    in_total = channels.adjoint(np.ones_like(counts))  # what each released record counts there
 
     def ratio_about(infer: Inference) -> Ratio:
         variance = count_covariance(
             channels, moments.ww, counts, counts, records=records, infer=infer
         )
-        with_total, of_total = channels.cross(moments.ww), float(channels.gross(moments.ww).sum())
+        with_total = channels.solve(moments.ww * in_total)
+        of_total = float((moments.ww * in_total**2).sum())
         if infer == "records":
             # About these records both are 0 where nothing is left out: their number is known.
             solved = channels.solve(moments.ww)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
@@ -40,8 +41,36 @@ INTERNAL = frozenset({"by_groups", "of", "spoken", "stacked", "together", "witho
 """What completion leaves out: it is for the estimators, not for analysts."""
 
 
+class DataFrames(ABC):
+    """A result as data frames, one row a number."""
+
+    like: Any = None
+
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """One row a number, with its labels or name."""
+
+    def to_frame(self, like: Any = None) -> Any:
+        """One row a number, as a data frame of the kind that was released, or like ``like``.
+
+        A release that was loaded from a folder, or made from a file or in an engine, gives PyArrow
+        tables.
+        """
+        return frame_of(self.to_arrow(), self.like if like is None else like)
+
+    def to_pandas(self) -> Any:
+        """One row a number, as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """One row a number, as a data frame of Polars."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(DataFrames):
     """A table of estimates with standard errors and intervals.
 
     Attributes:
@@ -117,16 +146,12 @@ class Estimate:
         **more: Any,
     ) -> Estimate:
         """From estimate, se, low and high, shaped by the labels; ``more`` are further fields."""
-        estimate, se, low, high = figures
+        more |= dict(zip(FIGURES, figures, strict=True))
         return cls(
             by=by,
             labels=tuple(labels),
             level=question.level,
             infer=question.infer,
-            estimate=estimate,
-            se=se,
-            low=low,
-            high=high,
             records=round(records),
             simultaneous=question.simultaneous,
             **more,
@@ -219,17 +244,15 @@ class Estimate:
         ``cell("F", "old")`` and ``cell(sex="F", age="old")`` are the same. A label may be given as
         its text.
         """
-        index = self._place(values, named)
+        index = self._place(*values, **named)
         return {name: float(getattr(self, name)[index]) for name in self.figures}
 
     def __getitem__(self, values: Label | tuple[Label, ...]) -> Form:
         """The same: ``table["F", "old"]``."""
         return self.cell(*(values if isinstance(values, tuple) else (values,)))
 
-    def _place(
-        self, values: Label | tuple[Label, ...], named: Mapping[str, Label] | None = None
-    ) -> tuple[int, ...]:
-        asked = list(values) if isinstance(values, tuple) else [values]
+    def _place(self, *values: Label, **named: Label) -> tuple[int, ...]:
+        asked = list(values)
         if named:
             expected = self.by[len(asked) :]
             if set(named) != set(expected):
@@ -279,7 +302,7 @@ class Estimate:
         unbiased numbers are compared. Cells are given by their labels, in a tuple in the order of
         ``by`` where there are several; the default level is the level of the table.
         """
-        return self._contrast((first, second), "less", level)
+        return self._contrast(first, second, "less", level)
 
     def ratio(
         self,
@@ -289,7 +312,7 @@ class Estimate:
         level: float | None = None,
     ) -> Contrast:
         """The unbiased ratio of the numbers of two cells, as ``difference`` [Fieller]."""
-        return self._contrast((first, second), "over", level)
+        return self._contrast(first, second, "over", level)
 
     def calibrate(self, margins: Margins) -> Estimate:
         """The same table with published totals as its margins, and smaller errors.
@@ -338,11 +361,13 @@ class Estimate:
 
     def _contrast(
         self,
-        cells: tuple[Label | tuple[Label, ...], Label | tuple[Label, ...]],
+        first: Label | tuple[Label, ...],
+        second: Label | tuple[Label, ...],
         word: str,
         level: float | None,
     ) -> Contrast:
-        places = [self._place(cell) for cell in cells]
+        cells = (cell if isinstance(cell, tuple) else (cell,) for cell in (first, second))
+        places = [self._place(*cell) for cell in cells]
         names = [
             ", ".join(_text(labels[at]) for labels, at in zip(self.labels, place, strict=True))
             for place in places
@@ -402,24 +427,6 @@ class Estimate:
             name: _arrow([labels[place] for place in places.tolist()])
             for name, labels, places in zip(self.names, self.labels, grid, strict=False)
         }
-
-    def to_frame(self, like: Any = None) -> Any:
-        """One row a cell, as a data frame of the kind that was released, or like ``like``.
-
-        A release that was loaded from a folder, or made from a file or in an engine, gives PyArrow
-        tables.
-        """
-        return frame_of(self.to_arrow(), self.like if like is None else like)
-
-    def to_pandas(self) -> Any:
-        """One row a cell, as a data frame of pandas."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> Any:
-        """One row a cell, as a data frame of Polars."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
 
     def conf_int(self) -> Any:
         """The ends of the intervals, one row a cell, as a data frame like ``to_frame``."""

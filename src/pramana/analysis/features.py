@@ -7,6 +7,7 @@ trees accept. scikit-learn comes with the extra ``mining``.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from pramana.base.text import listed
 from pramana.engine.base import open_truth
-from pramana.errors import MissingExtra, UnknownColumn
+from pramana.errors import MissingExtra, NotCovered, UnknownColumn
 from pramana.schema.codec import encode_released
 from pramana.schema.domains import Bins, Categories, Domain, Label, label_text
 from pramana.schema.schema import Column, Schema
@@ -45,22 +46,31 @@ def scikit_learn(module: str) -> Any:
         ) from None
 
 
-def default_tree(records: int, draws: int = 1) -> Any:
-    """A decision tree by information gain, as in [Dowd].
+def default_learner(records: int, draws: int = 1, *, classes: bool = True) -> Any:
+    """A decision tree by information gain, as in [Dowd], or a regression tree.
 
     A leaf holds at least 0.2 % of the records of each synthetic table: a tree grown to purity would
     learn the noise of randomisation.
     """
-    trees = scikit_learn("tree")
-    leaf = max(5, round(LEAF * records)) * draws
+    trees, leaf = scikit_learn("tree"), max(5, round(LEAF * records)) * draws
+    if not classes:
+        return trees.DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0)
     return trees.DecisionTreeClassifier(criterion="entropy", min_samples_leaf=leaf, random_state=0)
 
 
-def default_regressor(records: int) -> Any:
-    """A regression tree with leaves of the same size."""
-    trees = scikit_learn("tree")
-    leaf = max(5, round(LEAF * records))
-    return trees.DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0)
+def fit_weighted(model: Any, x: FloatArray, y: Values, weight: FloatArray | None) -> None:
+    """Fit a learner or a pipeline; refused where records have weights and it takes none."""
+    if weight is None:
+        model.fit(x, y)
+    elif "sample_weight" in inspect.signature(model.fit).parameters:
+        model.fit(x, y, sample_weight=weight)
+    elif hasattr(model, "steps"):
+        model.fit(x, y, **{f"{model.steps[-1][0]}__sample_weight": weight})
+    else:
+        raise NotCovered(
+            f"{type(model).__name__} takes no weights, and these records have some. Take a "
+            "learner that does."
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,21 +140,21 @@ class Attribute:
         A number represents itself even if it does not occur in the release. Other values have the
         features of their codes.
         """
-        flat = _flat(values)
-        if self.is_number and _is_number(flat.type):
-            return numbers_of(flat)[:, None]
+        plain = flat(values)
+        if self.is_number and _is_number(plain.type):
+            return numbers_of(plain)[:, None]
         return self.features(codes_in_test(self, values))
 
     def outside(self, values: pa.ChunkedArray) -> BoolArray:
         """Which original records have a value outside the schema."""
-        flat = _flat(values)
-        if self.labels is None or (self.is_number and _is_number(flat.type)):
+        plain = flat(values)
+        if self.labels is None or (self.is_number and _is_number(plain.type)):
             return np.zeros(len(values), dtype=bool)
         codes = codes_in_test(self, values)
         beyond: BoolArray = codes < 0
         domain = self._domain
-        if isinstance(domain, Bins) and _is_number(flat.type):
-            numbers = numbers_of(flat)
+        if isinstance(domain, Bins) and _is_number(plain.type):
+            numbers = numbers_of(plain)
             low, high = domain.edges[0], domain.edges[-1]
             beyond |= (codes < domain.size) & ((numbers < low) | (numbers > high))
         return beyond
@@ -154,10 +164,10 @@ def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[At
     """A released column as an attribute, with its codes (or numbers)."""
     if column.domain is not None:
         return Attribute(name, column.labels, column), encode_released(column, values)
-    flat = _flat(values)
-    if _is_number(flat.type) and pc.count_distinct(flat).as_py() > MOST_LEVELS:
-        return Attribute(name, None, column), numbers_of(flat)
-    coded = flat.dictionary_encode(null_encoding="encode")
+    plain = flat(values)
+    if _is_number(plain.type) and pc.count_distinct(plain).as_py() > MOST_LEVELS:
+        return Attribute(name, None, column), numbers_of(plain)
+    coded = plain.dictionary_encode(null_encoding="encode")
     labels = tuple(coded.dictionary.to_pylist())
     return Attribute(name, labels, column), coded.indices.to_numpy().astype(np.int64)
 
@@ -189,24 +199,24 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     Numbers beyond the outer edges belong to the outer bins. A category that the release does not
     know is -1, and so is a missing value where the release has none.
     """
-    flat = _flat(values)
+    plain = flat(values)
     if attribute.labels is None:
-        if not _is_number(flat.type):
+        if not _is_number(plain.type):
             raise UnknownColumn(
                 f"'{attribute.name}' must be a column of numbers in the test file.",
                 column=attribute.name,
             )
-        return numbers_of(flat)
+        return numbers_of(plain)
     domain = attribute.column.domain if attribute.column else None
-    if isinstance(domain, Bins) and _is_number(flat.type):
-        numbers = numbers_of(flat)
+    if isinstance(domain, Bins) and _is_number(plain.type):
+        numbers = numbers_of(plain)
         codes = np.searchsorted(np.array(domain.edges[1:-1]), numbers, side="right")
         for place, code in enumerate(domain.missing_values, start=domain.size):
             codes[numbers == code] = place
         missing = len(attribute.labels) - 1 if None in attribute.labels else -1
         return np.where(np.isnan(numbers), missing, codes).astype(np.int64)
     places = {label_text(label): place for place, label in enumerate(attribute.labels)}
-    coded = flat.dictionary_encode(null_encoding="encode")
+    coded = plain.dictionary_encode(null_encoding="encode")
     code_of = [places.get(label_text(value), -1) for value in coded.dictionary.to_pylist()]
     return np.asarray(np.array(code_of, dtype=np.int64)[coded.indices.to_numpy()])
 
@@ -240,7 +250,7 @@ def _centres(bins: Bins) -> list[float]:
     return centres
 
 
-def _flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
+def flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
     """One array of values, not of dictionary codes."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

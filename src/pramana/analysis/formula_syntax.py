@@ -396,19 +396,15 @@ def _argument(node: ast.Call) -> ast.expr:
             "together value by value. Use functions of one value, as I(x**2), log(x) or "
             "I((x - 40) / 10)."
         )
-    ordered = name == "C" and all(map(_is_levels, node.keywords)) and len(node.keywords) < 2
-    if len(node.args) != 1 or not (ordered or not node.keywords):
-        raise SyntaxError
-    if isinstance(node.args[0], ast.Starred) or (node.keywords and _dotted(node.args[0]) is None):
-        raise SyntaxError
-    return node.args[0]
-
-
-def _is_levels(keyword: ast.keyword) -> bool:
-    """Whether it is ``levels=`` and a list of texts and numbers."""
-    listed = keyword.value.elts if isinstance(keyword.value, ast.List | ast.Tuple) else []
-    constants = all(isinstance(own, ast.Constant) for own in listed)
-    return keyword.arg == "levels" and bool(listed) and constants
+    match node:
+        case ast.Call(args=[argument], keywords=[]) if not isinstance(argument, ast.Starred):
+            return argument
+        case ast.Call(
+            args=[ast.Name() | ast.Attribute() as column],
+            keywords=[ast.keyword("levels", ast.List(levels) | ast.Tuple(levels))],
+        ) if name == "C" and levels and all(isinstance(own, ast.Constant) for own in levels):
+            return column
+    raise SyntaxError
 
 
 def _function(node: ast.Call) -> str:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from pramana.analysis.category_models import INTERCEPT, CategoryModel, category_response
 from pramana.analysis.channels import channel_of
-from pramana.analysis.features import Attribute, codes_in_test, raw_records
+from pramana.analysis.features import Attribute, codes_in_test, flat, raw_records
 from pramana.analysis.formula_syntax import Term, parse_formula, require_released
 from pramana.analysis.layout import Axis, Layout
 from pramana.analysis.numbers import GapShape, rounding_variance
@@ -237,7 +237,7 @@ def fit_formula(
     for extreme in extremes:
         solution = solution.widened(partial(solve, replace(scores, rounding=extreme)))
     basis = f"{sides.event}{released.basis}"
-    remarks = _remarks(records, model, family, columns, changed, centred)
+    remarks = _remarks(model, family, columns, changed, centred)
     if extremes:
         remarks += (
             " A grid is coarse, and rounding adds much to the variance: intervals are valid "
@@ -268,7 +268,6 @@ def _where_present(rows: FloatArray, present: BoolArray) -> FloatArray:
 
 
 def _remarks(
-    records: ReleasedRecords,
     model: Model,
     family: Family,
     columns: Mapping[str, Column],
@@ -280,7 +279,11 @@ def _remarks(
     The number of records reveals the records without a value in unchanged columns only.
     """
     remarks = ""
-    may_lack = [n for n in changed if {None, *stand_for_missing(records, n)} & {*columns[n].labels}]
+    may_lack = [
+        name
+        for name in changed
+        if {None, *columns[name].labels_for_missing} & {*columns[name].labels}
+    ]
     if may_lack:
         remarks += f" Records without {' or '.join(may_lack)} are left out."
     remarks += recoded_words(columns.values())
@@ -337,7 +340,7 @@ class Predictor:
 
         fitted = self.grid[attribute.name]
         if attribute.labels is None or (is_number(values.type) and fitted.dtype.kind in "if"):
-            return _column(values)
+            return flat(values).to_pandas()
         labels = np.array([*attribute.labels, None], dtype=object)[codes_in_test(attribute, values)]
         if not isinstance(fitted.dtype, pd.CategoricalDtype):
             return pd.Series(labels)
@@ -418,7 +421,7 @@ def _grid(
     import pandas as pd
 
     table = cells.table
-    values = {name: _column(table.column(name)) for name in kept}
+    values = {name: flat(table.column(name)).to_pandas() for name in kept}
     kinds = pd.DataFrame(values, index=range(table.num_rows))
     which = np.zeros(table.num_rows, dtype=np.int64)
     if kept:
@@ -426,62 +429,33 @@ def _grid(
     kinds = kinds.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
     _require_size(table.num_rows, len(cells.truths), len(kinds) * len(cells.truths))
     inside = records.kept([c for c in question.where if c.column in cells.names])
-    known = [_values_known(records, name, inside) for name in cells.names]
     frame = kinds.loc[kinds.index.repeat(len(cells.truths))].reset_index(drop=True)
     present = np.ones(len(cells.truths), dtype=np.bool_)
     for place, name in enumerate(cells.names):
+        column = records.certificate.schema.column(name)
+        gone = (None, *column.labels_for_missing)
+        known = tuple(label for label in inside.get(name, column.labels) if label not in gone)
+        if not known:
+            raise InvalidTable("No record can meet the filter. Loosen it.")
         labels = [truth[place] for truth in cells.truths]
-        present &= np.array([label in known[place] for label in labels], dtype=np.bool_)
-        values = _values(records, model, name, labels, known[place])
+        present &= np.array([label in known for label in labels], dtype=np.bool_)
+        values = _values(column, model, labels, known)
         again = np.tile(np.arange(len(values)), len(kinds))
         frame[name] = values.iloc[again].reset_index(drop=True)
     return frame, which.astype(np.int64), present
 
 
-def stand_for_missing(records: ReleasedRecords, name: str) -> tuple[Label, ...]:
-    """Labels by which a survey says why a value is missing."""
-    domain = records.certificate.schema.column(name).domain
-    return () if domain is None else domain.missing_labels
-
-
-def _column(column: pa.ChunkedArray) -> Any:
-    """A kept column as pandas has it; decimals as floats and dictionaries decoded."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.to_pandas()
-
-
-def _values_known(
-    records: ReleasedRecords, name: str, inside: Mapping[str, tuple[Label, ...]]
-) -> tuple[Label, ...]:
-    """The labels of a randomised column in the filter, without those of missing values."""
-    gone = (None, *stand_for_missing(records, name))
-    labels = inside.get(name, records.certificate.schema.column(name).labels)
-    known = tuple(label for label in labels if label not in gone)
-    if not known:
-        raise InvalidTable("No record can meet the filter. Loosen it.")
-    return known
-
-
-def _values(
-    records: ReleasedRecords,
-    model: Model,
-    name: str,
-    labels: Sequence[Label],
-    known: tuple[Label, ...],
-) -> Any:
+def _values(column: Column, model: Model, labels: Sequence[Label], known: tuple[Label, ...]) -> Any:
     """The values of labels of a randomised column; any value where one is missing."""
     import pandas as pd
 
-    column = records.certificate.schema.column(name)
-    filled = [label if label in known else known[0] for label in labels]
-    domain = column.domain
+    filled, domain = [label if label in known else known[0] for label in labels], column.domain
     if isinstance(domain, Bins) and stands_for_centres(column, model):
         if not all(math.isfinite(edge) for edge in domain.edges):
             raise NotCovered(
-                f"'{name}' has bins without an end, which have no centre: write C({name}) to use "
-                "the bins as categories.",
-                column=name,
+                f"'{column.name}' has bins without an end, which have no centre: write "
+                f"C({column.name}) to use the bins as categories.",
+                column=column.name,
             )
         centres = dict(zip(domain.labels, domain.centres, strict=False))
         return pd.Series([float(centres[label]) for label in filled])

@@ -31,6 +31,7 @@ from pramana.analysis.observed import MOST_HELD, Answers, Feature, FitEvidence, 
 from pramana.base.randomness import Keystream
 from pramana.types import BoolArray, FloatArray, IntArray
 
+INDEPENDENT = FitSetting(1, 1.0, 0)
 FOLDS = 3
 PULLS = (1.0, 4.0, 16.0)
 CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 480, 960)
@@ -85,7 +86,7 @@ def fit_model(evidence: FitEvidence, keystream: Keystream, *, fits: int = FITS) 
     chosen = choose(evidence, keystream) if len(observed.sizes) > 1 else None
     if chosen is None:
         margins = margins_of(observed, keystream)
-        climb = _climb(observed, margins, FitSetting(1, 1.0, 0), 1, keystream)
+        climb = ClassClimb(observed, margins, INDEPENDENT, keystream)
         return Blend(climb.models(), "independent columns: held-out records show no dependence.")
     settings, gain = chosen
     climbs = refit(observed, settings, keystream, fits=fits)
@@ -108,20 +109,7 @@ def refit(
     most = max(setting.classes for setting in settings)
     number = _fits(observed, most, fits)
     margins = margins_of(observed, keystream)
-    return [_climb(observed, margins, s, number, keystream).run(s.steps) for s in settings]
-
-
-def _climb(
-    observed: Observed, margins: FloatArray, setting: FitSetting, fits: int, keystream: Keystream
-) -> ClassClimb:
-    return ClassClimb(
-        observed,
-        margins,
-        classes=setting.classes,
-        pull=setting.pull,
-        fits=fits,
-        keystream=keystream,
-    )
+    return [ClassClimb(observed, margins, s, keystream, fits=number).run(s.steps) for s in settings]
 
 
 def _fits(observed: Observed, classes: int, most: int) -> int:
@@ -206,7 +194,7 @@ class _Fold:
     def __init__(self, rest: Observed, held: Observed, keystream: Keystream) -> None:
         self.rest, self.held = rest, held
         self.margins = margins_of(rest, keystream)
-        alone = _climb(rest, self.margins, FitSetting(1, 1.0, 0), 1, keystream)
+        alone = ClassClimb(rest, self.margins, INDEPENDENT, keystream)
         self.independent = alone.held_out(held)
         self.counts = alone.held_counts(held)
 
@@ -214,7 +202,7 @@ class _Fold:
         self, setting: FitSetting, fits: int, keystream: Keystream
     ) -> Iterator[tuple[int, FloatArray]]:
         """After some numbers of steps, the gain of each held-out cell."""
-        climb, done = _climb(self.rest, self.margins, setting, fits, keystream), 0
+        climb, done = ClassClimb(self.rest, self.margins, setting, keystream, fits=fits), 0
         for check in CHECKS:
             climb.run(check - done)
             done = check

@@ -365,11 +365,10 @@ class ClassClimb:
         self,
         observed: Observed,
         margins: FloatArray,
-        *,
-        classes: int,
-        pull: float,
-        fits: int,
+        setting: FitSetting,
         keystream: Keystream,
+        *,
+        fits: int = 1,
     ) -> None:
         self.observed, self.margins = observed, margins
         self.repeats = np.asarray(observed.sizes)
@@ -377,8 +376,8 @@ class ClassClimb:
         self.starts = (ends - self.repeats).astype(np.int64)
         self.axis_of = np.repeat(np.arange(len(self.repeats)), self.repeats)
         self.places = [slice(*ends) for ends in zip(self.starts, ends, strict=True)]
-        self.prior = pull * margins[:, None]
-        self.weights: FloatArray = np.full((fits, classes), 1 / classes)
+        self.prior = setting.pull * margins[:, None]
+        self.weights: FloatArray = np.full((fits, setting.classes), 1 / setting.classes)
         self.profiles: FloatArray = self._start(keystream)
         self.tables = tuple(tables_of(observed))
 
@@ -466,6 +465,7 @@ def margins_of(observed: Observed, keystream: Keystream, *, steps: int = 100) ->
         chance = answers.base * cells + answers.gain
         informative += float(answers.counts.sum()) * answers.gain / chance
     pull = LEAN * min(1.0, PLENTY / max(informative, 1.0))
-    every = np.ones(sum(observed.sizes))
-    climb = ClassClimb(observed, every, classes=1, pull=pull, fits=1, keystream=keystream)
+    climb = ClassClimb(
+        observed, np.ones(sum(observed.sizes)), FitSetting(1, pull, steps), keystream
+    )
     return climb.run(steps).profiles[:, 0]

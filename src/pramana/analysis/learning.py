@@ -13,7 +13,6 @@ This module needs scikit-learn, which comes with the extra ``mining``.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -27,10 +26,10 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.features import (
     Attribute,
     codes_in_test,
-    default_regressor,
-    default_tree,
+    default_learner,
     feature_names,
     feature_table,
+    fit_weighted,
     numbers_of,
     raw_feature_table,
     raw_records,
@@ -153,7 +152,7 @@ class LearnedTree:
         codes = codes_in_test(self.answer, rows[self.target])
         absent = np.array([label in no_class for label in labels])[codes]
         if None in no_class:
-            absent = absent | np.asarray(rows[self.target].is_null(nan_is_null=True))
+            absent |= np.asarray(rows[self.target].is_null(nan_is_null=True))
         places = {label: place for place, label in enumerate(self.classes)}
         original = np.array([*(places.get(label, -1) for label in labels[:-1]), -1])[codes]
         predicted = self._codes(rows.filter(pa.array(~absent)))
@@ -171,7 +170,17 @@ class LearnedTree:
 
     def to_json(self) -> Form:
         """The statistics of the model."""
-        form: Form = {
+        tested, accuracy = {}, self.accuracy
+        if accuracy is not None:
+            tested = {
+                "accuracy": accuracy.value,
+                "accuracy_interval": [accuracy.low, accuracy.high],
+                "baseline": accuracy.baseline,
+                "test_records": accuracy.records,
+                "test_records_without_class": accuracy.without_class,
+                "confusion": accuracy.confusion.tolist(),
+            }
+        return {
             "target": self.target,
             "classes": list(self.classes),
             "learner": type(self.learner).__name__,
@@ -179,17 +188,9 @@ class LearnedTree:
             "draws": self.draws,
             "records": self.records,
             "features": self.features,
+            **({"weights": self.weights} if self.weights else {}),
+            **tested,
         }
-        if self.weights:
-            form["weights"] = self.weights
-        if self.accuracy is not None:
-            form["accuracy"] = self.accuracy.value
-            form["accuracy_interval"] = [self.accuracy.low, self.accuracy.high]
-            form["baseline"] = self.accuracy.baseline
-            form["test_records"] = self.accuracy.records
-            form["test_records_without_class"] = self.accuracy.without_class
-            form["confusion"] = self.accuracy.confusion.tolist()
-        return form
 
     def _codes(self, table: pa.Table) -> IntArray:
         x = raw_feature_table(self.attributes, table)
@@ -210,33 +211,25 @@ def learn_tree(
 ) -> LearnedTree:
     """Learn to predict a column of the original data from the others, given a release alone.
 
-    Args:
-        release: A release, or the folder of one.
-        target: The column to predict, randomised or not.
-        test: Clean records (a file or data frame with the release's columns) to test on.
-        learner: Any scikit-learn classifier; a decision tree by information gain if not given.
-        synthesis: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
-            records as if they were original.
-        draws: The number of synthetic tables; more for small tables if not given.
-        seed: For the same result again. Any seed will do: nobody's original values are drawn.
-        target_population: Records of another population that the model is for, in original values.
-        ratio: How weights for it are estimated, ``classifier`` or ``nonparametric``.
+    ``test`` are clean records (a file or data frame with the release's columns) to test on.
+    ``learner`` is any scikit-learn classifier, a decision tree by information gain if not given.
+    The other arguments are those of ``learn``.
     """
     opened, keystream = _opened(release, synthesis, ratio, seed)
     data = TrainingSet.of(opened, target, synthesis, draws, keystream)
     weight, note = data.weight, ""
     if target_population is not None:
-        found = shifted(
+        shift = shifted(
             opened, data.attributes, data.x, weight, target_population, ratio, synthesis
         )
-        weight, note = found.values, found.why
-    labels = data.answer.labels or ()
-    is_class = np.array([label not in no_classes(data.answer) for label in labels])
+        weight, note = shift.values, shift.why
+    labels, without = data.answer.labels or (), no_classes(data.answer)
+    is_class = np.array([label not in without for label in labels])
     kept = is_class[data.codes]
-    model = default_tree(data.records, data.tables) if learner is None else learner
+    model = default_learner(data.records, data.tables) if learner is None else learner
     codes = (np.cumsum(is_class) - 1)[data.codes[kept]]
-    _fit(model, data.x[kept], codes, None if weight is None else weight[kept])
-    classes = tuple(label for label, kept_label in zip(labels, is_class, strict=True) if kept_label)
+    fit_weighted(model, data.x[kept], codes, None if weight is None else weight[kept])
+    classes = tuple(label for label in labels if label not in without)
     learned = LearnedTree(
         model, target, classes, data.attributes, data.answer, synthesis, data.tables, data.records,
         weights=note,
@@ -294,14 +287,14 @@ def learn(
         ).values
     model: Any = learner
     if model is None:
-        model = default_tree(len(y)) if classes else default_regressor(len(y))
+        model = default_learner(len(y), classes=classes)
     if classes and is_regressor(model) and y.dtype.kind not in "iufb":
         raise NotCovered(
             f"'{target}' has classes, and {type(model).__name__} predicts numbers. Take a "
             "classifier.",
             column=target,
         )
-    _fit(model, x, y, weight)
+    fit_weighted(model, x, y, weight)
     return Pipeline([("release", features), ("learner", model)])
 
 
@@ -313,27 +306,15 @@ def _opened(
     return release if isinstance(release, Release) else load_release(release), Keystream.of(seed)
 
 
-def _fit(model: Any, x: FloatArray, y: Values, weight: FloatArray | None) -> None:
-    if weight is None:
-        model.fit(x, y)
-    elif "sample_weight" in inspect.signature(model.fit).parameters:
-        model.fit(x, y, sample_weight=weight)
-    else:
-        raise NotCovered(
-            f"{type(model).__name__} takes no weights, and these records have some. Take a "
-            "learner that does."
-        )
-
-
 def no_classes(target: Attribute) -> tuple[Label, ...]:
     """Labels of a target that say that there is no class.
 
     A missing value is one of them, unless the schema makes it a category.
     """
-    column = target.column
-    codes = () if column is None or column.domain is None else column.domain.missing_labels
-    is_category = column is not None and column.missing == "category"
-    return codes if is_category else (*codes, None)
+    if target.column is None:
+        return (None,)
+    codes = target.column.labels_for_missing
+    return codes if target.column.missing == "category" else (*codes, None)
 
 
 @dataclass(frozen=True, eq=False)

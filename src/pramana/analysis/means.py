@@ -52,96 +52,66 @@ ROUNDS: Final = 30
 """Of fitting the effects of several columns to their margins."""
 
 
-def estimate_totals(
+def estimate_values(
     moments: Moments,
     layout: Layout,
     *,
     of: str,
-    question: Question = USUAL,
-    noise: float = 0.0,
-    far: FarValues | None = None,
-) -> Estimate:
-    """The total of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
-
-    ``moments`` are summed over the records that have a value; ``noise`` is the variance of what was
-    added to each.
-    """
-    _require_records(moments, of)
-    channels = Channels(layout)
-    ratio = _ratio(moments, channels, question.infer, noise)
-    total, se = ratio.above, np.sqrt(ratio.v_above)
-    wide = question.z(total.size) * se
-    people = np.maximum(channels.known(moments.records), 1.0)
-    step = np.sqrt(channels.known(moments.values[2]) / people)
-    wide = wide + half_a_record(se, step) * (question.infer == "records")
-    figures: Figures = (total, se, total - wide, total + wide)
-    ends = None
-    if far is not None:
-        around = far.around(moments, channels, question, total=True)
-        figures, ends = decided_by_few(figures, around, question)
-    weights = np.ones_like(total), np.zeros_like(total)
-    return Estimate.by_groups(
-        layout,
-        figures,
-        question,
-        what=f"total of {of}",
-        method="unbiased",
-        why=_why(channels, "sums are corrected like counts; unbiased.") + (DECIDED if ends else ""),
-        records=moments.count,
-        together=linear_errors(
-            moments, channels, total, weights, infer=question.infer, unseen=ends
-        ),
-    )
-
-
-def estimate_means(
-    moments: Moments,
-    layout: Layout,
-    *,
-    of: str,
+    total: bool = False,
     question: Question = USUAL,
     noise: float = 0.0,
     far: FarValues | None = None,
     limits: Callable[[], tuple[float, float]] | None = None,
 ) -> Estimate:
-    """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
+    """The total or the mean of column ``of`` in every cell of ``layout.by``.
 
-    Where a group cannot be distinguished from an empty one, the unbiased mean is ``nan`` and its
-    interval infinite. Shrunken means stay within ``limits``: the range of the values.
+    ``moments`` are summed over the records that have a value; ``noise`` is the variance of what was
+    added to each. Where a group cannot be distinguished from an empty one, the unbiased mean is
+    ``nan`` and its interval infinite. Shrunken means stay within ``limits``: the range of the
+    values.
     """
-    _require_records(moments, of)
+    if moments.count <= 0:
+        raise InvalidTable(
+            f"No released record with a value of '{of}' is left. Does the filter select any?",
+            column=of,
+        )
     channels = Channels(layout)
     ratio = known = _ratio(moments, channels, "records", noise)
     if question.infer == "population":
-        ratio = _ratio(moments, channels, "population", noise).at_least(known)
-    mean, se, low, high = ratio.figures(question.z(ratio.above.size))
-    half = half_a_record(se, _step(moments, channels, ratio)) * (question.infer == "records")
-    figures: Figures = (mean, se, low - half, high + half)
+        ratio = _ratio(moments, channels, "population", noise)
+        ratio = ratio if total else ratio.at_least(known)
+    z, weights = question.z(ratio.above.size), ratio.slopes
+    numbers, (unbiased, se, low, high) = ratio.value, ratio.figures(z)
+    if total:
+        weights = np.ones_like(ratio.above), np.zeros_like(ratio.above)
+        numbers = unbiased = ratio.above
+        se = np.sqrt(ratio.v_above)
+        low, high = unbiased - z * se, unbiased + z * se
+    step = _step(moments, channels, None if total else ratio)
+    half = half_a_record(se, step) * (question.infer == "records")
+    figures: Figures = (unbiased, se, low - half, high + half)
     ends = None
     if far is not None:
-        around = far.around(moments, channels, question, total=False)
+        around = far.around(moments, channels, question, total=total)
         figures, ends = decided_by_few(figures, around, question)
-    _, se, low, high = figures
-    shown, why = mean, _why(channels, "a corrected total over a corrected count; nearly unbiased.")
-    if channels.randomised:
-        deviation = deviation_of(moments.totals)
-        error = relative_error(np.maximum(ratio.below, 0), se, deviation)
-        if is_shrunk(question, error, bounded=bool(np.isfinite(high).all())):
-            shown = _shrunken(moments, channels, known, noise, deviation)
-            shown = shown if limits is None else np.clip(shown, *limits())
-            why = shrunken_words(error)
+    high, shown, why = figures[3], unbiased, "these columns were released unchanged."
+    if channels.randomised and total:
+        why = "sums are corrected like counts; unbiased."
+    elif channels.randomised:
+        shown, why = _shown_mean(moments, channels, known, figures, noise, question)
+        shown = shown if limits is None or shown is unbiased else np.clip(shown, *limits())
     return Estimate.by_groups(
         layout,
-        (shown, se, low, high),
+        (shown, *figures[1:]),
         question,
-        what=f"mean of {of}",
-        method="unbiased" if shown is mean else "shrunk",
+        what=f"{'total' if total else 'mean'} of {of}",
+        method="unbiased" if shown is unbiased else "shrunk",
         why=why + (UNBOUNDED if np.isinf(high).any() else "") + (DECIDED if ends else ""),
         records=moments.count,
         together=linear_errors(
-            moments, channels, ratio.value, ratio.slopes, infer=question.infer, unseen=ends
+            moments, channels, numbers, weights, infer=question.infer, unseen=ends
         ),
-        unbiased=mean,
+        unbiased=unbiased,
     )
 
 
@@ -171,33 +141,22 @@ def _ratio(moments: Moments, channels: Channels, infer: Inference, noise: float)
     )
 
 
-def _step(moments: Moments, channels: Channels, ratio: Ratio) -> FloatArray:
-    """By how much a record that moves into a group changes its mean, as a root mean square."""
+def _step(moments: Moments, channels: Channels, ratio: Ratio | None) -> FloatArray:
+    """By how much a record that moves into a group changes its total, or its mean by a ratio.
+
+    It is a root mean square.
+    """
     _, wwy, wwyy = moments.values
     people = np.maximum(channels.known(moments.records), 1.0)
+    squares, below = channels.known(wwyy), np.ones(())
     with np.errstate(divide="ignore", invalid="ignore"):
-        squares = channels.known(wwyy) - 2 * ratio.value * channels.known(wwy)
-        squares += ratio.value**2 * channels.known(moments.ww)
-        return np.asarray(np.sqrt(np.maximum(squares, 0) / people) / ratio.below)
+        if ratio is not None:
+            squares = squares - 2 * ratio.value * channels.known(wwy)
+            squares, below = squares + ratio.value**2 * channels.known(moments.ww), ratio.below
+        return np.asarray(np.sqrt(np.maximum(squares, 0) / people) / below)
 
 
 UNBOUNDED = " Groups that noise hides have no mean."
-
-
-def _why(channels: Channels, corrected: str) -> str:
-    return corrected if channels.randomised else "these columns were released unchanged."
-
-
-def _require_records(moments: Moments, of: str) -> None:
-    if moments.wwyy is None:
-        raise InvalidTable(
-            f"Means and totals of '{of}' need sums of its values and squares.", column=of
-        )
-    if moments.count <= 0:
-        raise InvalidTable(
-            f"No released record with a value of '{of}' is left. Does the filter select any?",
-            column=of,
-        )
 
 
 # -- shrunken means -----------------------------------------------------------------------------
@@ -248,6 +207,23 @@ def relative_error(people: FloatArray, se: FloatArray, deviation: float) -> floa
         return math.inf
     errors = se[known] * people[known]
     return expected_error(errors, deviation * float(people[known].sum())) if errors.any() else 0.0
+
+
+def _shown_mean(
+    moments: Moments,
+    channels: Channels,
+    ratio: Ratio,
+    figures: Figures,
+    noise: float,
+    question: Question,
+) -> tuple[FloatArray, str]:
+    """The unbiased mean, or the shrunken one where it is better, and how it was made."""
+    unbiased, se, _, high = figures
+    deviation = deviation_of(moments.totals)
+    error = relative_error(np.maximum(ratio.below, 0), se, deviation)
+    if not is_shrunk(question, error, bounded=bool(np.isfinite(high).all())):
+        return unbiased, "a corrected total over a corrected count; nearly unbiased."
+    return _shrunken(moments, channels, ratio, noise, deviation), shrunken_words(error)
 
 
 def _shrunken(

@@ -70,24 +70,10 @@ class PooledFit(Coefficients):
         return np.asarray(2 * stdtr(self.degrees, -np.nan_to_num(np.abs(self.z), nan=0.0)))
 
     @property
-    def low(self) -> FloatArray:
-        """Lower ends of the intervals."""
-        return self.coefficients - self._reach
-
-    @property
-    def high(self) -> FloatArray:
-        """Upper ends of the intervals."""
-        return self.coefficients + self._reach
-
-    @property
     def _reach(self) -> FloatArray:
         from scipy.special import stdtrit
 
-        return np.asarray(stdtrit(self.degrees, (1 + self.level) / 2) * self.se)
-
-    def summary(self) -> PooledFit:
-        """The table of estimates, which the result shows by itself."""
-        return self
+        return np.tile(stdtrit(self.degrees, (1 + self.level) / 2) * self.se, (2, 1))
 
     def to_arrow(self) -> pa.Table:
         """One row an estimate."""

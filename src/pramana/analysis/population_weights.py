@@ -18,7 +18,6 @@ be undone, and to the released records if keys were replaced within groups or ma
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ import pyarrow as pa
 from pramana.analysis.features import (
     Attribute,
     attribute_of,
+    fit_weighted,
     numbers_of,
     raw_feature_table,
     raw_records,
@@ -429,12 +429,7 @@ def _class_probabilities(
         shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
         return np.asarray(shares[cells[len(x) :]], dtype=np.float64)
     model: Any = _logistic_regression(x.shape[1]) if classifier is None else classifier
-    if "sample_weight" in inspect.signature(model.fit).parameters:
-        model.fit(x, classes, sample_weight=weight)
-    elif hasattr(model, "steps"):
-        model.fit(x, classes, **{f"{model.steps[-1][0]}__sample_weight": weight})
-    else:
-        raise NotCovered(f"{type(model).__name__} takes no weights: take a classifier that does.")
+    fit_weighted(model, x, classes, weight)
     return np.asarray(model.predict_proba(at), dtype=np.float64)
 
 

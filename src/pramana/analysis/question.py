@@ -103,6 +103,13 @@ class Rounded:
     place: int | None = None
     shares: tuple[float, ...] = ()
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Within which the number lies: a count is at least 0, a share at most 1."""
+        share = self.kind == "share" or self.beyond is not None
+        least = 0.0 if share or (self.kind == "total" and self.of is None) else -math.inf
+        return least, 1.0 if share else math.inf
+
 
 USUAL = Question()
 """Intervals at 95 % about these records, each for itself."""
@@ -228,9 +235,8 @@ def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
             "number. Ask for the share of records beyond it (proportion).",
             column=column.name,
         )
-    domain = column.domain
-    missing = () if domain is None else domain.missing_labels
-    present = [own for own in column.labels if own is not None and own not in missing]
+    domain, missing = column.domain, (None, *column.labels_for_missing)
+    present = [label for label in column.labels if label not in missing]
     if not isinstance(domain, Bins) and not all(isinstance(own, int | float) for own in present):
         raise NotCovered(
             f"'{column.name}' is randomised and holds no numbers: filter it by = or != and its "
@@ -266,7 +272,17 @@ def require_comparable(schema: Schema, conditions: Iterable[Condition]) -> None:
         except ValueError:
             continue  # no number: refused where it is compared
         if isinstance(column.domain, Bins) and (column.binned or column.randomised):
-            _require_edge(column.name, column.domain.edges, limit, comparison)
+            edges, last = column.domain.edges, column.domain.edges[-1]
+            beyond = limit < edges[0] or limit > last
+            inner = limit in edges[:-1] and comparison in (">=", "<")  # edges begin a bin
+            if not (beyond or inner or (limit == last and comparison in (">", "<="))):
+                shown = ", ".join(label_text(edge) for edge in edges[:MOST])
+                more = ", ..." if len(edges) > MOST else ""
+                raise NotCovered(
+                    f"'{column.name}' was released in bins, which say on which side of an edge a "
+                    f"value lies: compare it by >= or < with one of {shown}{more}.",
+                    column=column.name,
+                )
         elif not column.randomised:
             top, bottom = column.recoding.top, column.recoding.bottom
             at_top, at_bottom = comparison in (">", "<="), comparison in ("<", ">=")
@@ -278,21 +294,6 @@ def require_comparable(schema: Schema, conditions: Iterable[Condition]) -> None:
                     "beyond are equal in the release. Compare it with a number inside.",
                     column=column.name,
                 )
-
-
-def _require_edge(name: str, edges: Sequence[float], limit: float, comparison: str) -> None:
-    """Bins include their lower edge, the last one both edges."""
-    last = edges[-1]
-    beyond = limit < edges[0] or limit > last
-    inner = limit in edges[:-1] and comparison in (">=", "<")
-    if not (beyond or inner or (limit == last and comparison in (">", "<="))):
-        shown = ", ".join(label_text(edge) for edge in edges[:MOST])
-        more = ", ..." if len(edges) > MOST else ""
-        raise NotCovered(
-            f"'{name}' was released in bins, which say on which side of an edge a value lies: "
-            f"compare it by >= or < with one of {shown}{more}.",
-            column=name,
-        )
 
 
 def of_values(estimate: Estimate, column: Column) -> Estimate:

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NoReturn, cast
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.association import WEIGHTED, IndependenceTest, independence_test
+from pramana.analysis.association import IndependenceTest, independence_test
 from pramana.analysis.counts import (
     bounded_counts,
     estimate_counts,
@@ -33,9 +33,10 @@ from pramana.analysis.counts import (
     require_method,
 )
 from pramana.analysis.estimates import Estimate
+from pramana.analysis.features import numbers_of
 from pramana.analysis.formulas import cells_of_steps, fit_formula, variables_of
 from pramana.analysis.layout import Layout
-from pramana.analysis.means import FarValues, estimate_means, estimate_totals, far_limits
+from pramana.analysis.means import FarValues, estimate_values, far_limits
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import CountMethod, Question
@@ -93,12 +94,11 @@ class PublishedReading:
         if not noise and question.beyond is None and self.records.weigh_by is None:
             beyond = far_limits(moments, layout, total=total)
             far = beyond and self._far_values(question, of, beyond, layout)
-        if total:
-            return estimate_totals(moments, layout, of=of, question=question, noise=noise, far=far)
         limits = partial(self.records.range_of, of) if question.beyond is None else None
-        return estimate_means(
-            moments, layout, of=of, question=question, noise=noise, far=far, limits=limits
-        )
+        return estimate_values(
+            moments, layout, of=of, total=total, question=question, noise=noise, far=far,
+            limits=limits,
+        )  # fmt: skip
 
     def _far_values(
         self, question: Question, of: str, limits: tuple[float, float], layout: Layout
@@ -122,7 +122,11 @@ class PublishedReading:
             number = sums["n"].astype(np.int64)
             rows = cells.table.num_rows
             places = cell_numbers(layout.positions(codes), layout.shape, records=rows)
-            figures = (places, sums["w"] / np.maximum(number, 1), cells.numbers(of))
+            figures = (
+                places,
+                sums["w"] / np.maximum(number, 1),
+                numbers_of(cells.table.column(of)),
+            )
             parts.append([np.repeat(figure, number) for figure in figures])
         return FarValues(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
@@ -201,7 +205,10 @@ class BesideUnchanged:
     def require_unweighted(self, question: Question) -> None:
         """Refuse a test of independence with weights."""
         if question.weighted and self.records.weight is not None:
-            raise NotCovered(WEIGHTED)
+            raise NotCovered(
+                "In this kind of release the test of independence does not cover weighted records. "
+                "Test them without their weights: weighted=False, on the command line --unweighted."
+            )
 
 
 class WithheldReading(BesideUnchanged):

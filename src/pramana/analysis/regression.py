@@ -78,10 +78,6 @@ def family_named(name: str) -> Family:
     return cast("Family", family)
 
 
-def _linear(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return eta, np.ones_like(eta)
-
-
 def _logistic(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
     mean = 1 / (1 + np.exp(-_cut(eta)))
     return mean, mean * (1 - mean)
@@ -113,7 +109,7 @@ def _cut(eta: FloatArray) -> FloatArray:
 
 
 LINKS: dict[Family, Callable[[FloatArray], tuple[FloatArray, FloatArray]]] = {
-    "linear": _linear,
+    "linear": lambda eta: (eta, np.ones_like(eta)),
     "logistic": _logistic,
     "poisson": _poisson,
     "multinomial": _multinomial,

@@ -8,17 +8,17 @@ slope of y in x after both are standardised, and has the standard error of that 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import erfc, inf, isfinite, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.association import chi_square_tail
-from pramana.analysis.estimates import Estimate, frame_of, html_table, text_table
+from pramana.analysis.estimates import DataFrames, Estimate, html_table, text_table
 from pramana.analysis.question import Question, students
 from pramana.analysis.regression import Family
 from pramana.errors import NotCovered, UnknownColumn, harmless
@@ -35,7 +35,7 @@ class JointTest:
     p_value: float
 
 
-class Coefficients(ABC):
+class Coefficients(DataFrames):
     """Coefficients with errors, under the names that users of statsmodels know."""
 
     names: tuple[str, ...]
@@ -62,23 +62,22 @@ class Coefficients(ABC):
 
     @property
     @abstractmethod
-    def low(self) -> FloatArray:
-        """Lower ends of the intervals."""
+    def _reach(self) -> FloatArray:
+        """How far the interval of each goes below and above it."""
 
     @property
-    @abstractmethod
+    def low(self) -> FloatArray:
+        """Lower ends of the intervals."""
+        return np.asarray(self.coefficients - self._reach[0], dtype=np.float64)
+
+    @property
     def high(self) -> FloatArray:
         """Upper ends of the intervals."""
+        return np.asarray(self.coefficients + self._reach[1], dtype=np.float64)
 
-    @abstractmethod
-    def to_arrow(self) -> pa.Table:
-        """One row a coefficient."""
-
-    def to_polars(self) -> Any:
-        """One row a coefficient, as a data frame of Polars."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
+    def summary(self) -> Self:
+        """The table of coefficients, which the result shows by itself."""
+        return self
 
     @property
     def params(self) -> Any:
@@ -221,24 +220,10 @@ class Regression(Coefficients):
         return np.array([erfc(abs(z) / sqrt(2)) if z == z else 1.0 for z in off])
 
     @property
-    def low(self) -> FloatArray:
-        """Lower ends of the intervals."""
-        return np.asarray(self.coefficients - self._reach[0], dtype=np.float64)
-
-    @property
-    def high(self) -> FloatArray:
-        """Upper ends of the intervals."""
-        return np.asarray(self.coefficients + self._reach[1], dtype=np.float64)
-
-    @property
     def _reach(self) -> FloatArray:
         if self.reach is not None:
             return self.reach
         return np.tile(students(self.question.z(len(self.names)), self.degrees) * self.se, (2, 1))
-
-    def summary(self) -> Regression:
-        """The table of coefficients, which a regression shows by itself."""
-        return self
 
     def predict(self, table: TableLike) -> FloatArray:
         """The expected response of records in original values, of a file or data frame.
@@ -295,14 +280,6 @@ class Regression(Coefficients):
             pairs = zip(self.names, labels["category"], strict=True)
             labels["term"] = [name.removeprefix(f"{category}: ") for name, category in pairs]
         return pa.table({**labels, **self._columns()})
-
-    def to_pandas(self) -> Any:
-        """One row a coefficient, as a data frame of pandas."""
-        return self.to_arrow().to_pandas()
-
-    def to_frame(self, like: Any = None) -> Any:
-        """One row a coefficient, as a data frame of the kind that was released, or of ``like``."""
-        return frame_of(self.to_arrow(), self.like if like is None else like)
 
     def to_json(self) -> Form:
         """As JSON."""
@@ -365,12 +342,10 @@ def correlation(names: tuple[str, str], moments: list[tuple[float, float]], fit:
         for name, (mean, deviation) in zip(names, moments, strict=True)
     )
     model = fit(f"{y} ~ {x}")
-    slope, se, low, high = (
-        float(side[1]) for side in (model.coefficients, model.se, model.low, model.high)
-    )
-    bounds = (float(np.clip(end, -1, 1)) for end in (slope, low, high))
-    slope, low, high = bounds
-    return _single(f"correlation of {names[0]} and {names[1]}", model, slope, se, low, high)
+    sides = (model.coefficients, model.low, model.high)
+    slope, low, high = (float(np.clip(side[1], -1, 1)) for side in sides)
+    what = f"correlation of {names[0]} and {names[1]}"
+    return _single(what, model, slope, float(model.se[1]), low, high)
 
 
 def _quoted(name: str) -> str:

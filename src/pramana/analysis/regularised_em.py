@@ -545,14 +545,20 @@ def _weigh(
     """The weights of the prior and of each fit after it, and the mean table of each fold."""
     first = [_log_shares(prior, channels) for prior in priors]
     usual = np.mean(surprises_of(np.stack(priors)))
-    pairs = zip(folds, priors, strict=True)
-    ladders = [_ladder(rest, prior, channels, margins) for (rest, _), prior in pairs]
+    ladders = [
+        _ladder(rest, prior, channels, margins)
+        for (rest, _), prior in zip(folds, priors, strict=True)
+    ]
     gains: list[float] = []
     rungs: list[tuple[FloatArray, ...]] = []
     for tables in zip(*ladders, strict=True):
         surprise = np.mean(surprises_of(np.stack(tables)))
         better = [_log_shares(t, channels) - log for t, log in zip(tables, first, strict=True)]
-        gains.append(float(_gain(folds, better) - surprise + usual))
+        pairs = [(held, more) for (_, held), more in zip(folds, better, strict=True)]
+        gain = sum(float((held * more).sum()) for held, more in pairs)
+        square = sum(float((held * more**2).sum()) for held, more in pairs)
+        # Less half the standard error of the gain [Yao].
+        gains.append(float(gain - math.sqrt(square) / 2 - surprise + usual))
         rungs.append(tables)
         if gains[-1] < max(gains) - FAR_BEHIND:
             break
@@ -566,14 +572,6 @@ def _log_shares(table: FloatArray, channels: Channels) -> FloatArray:
     tiny = 1e-300
     shares = channels.forward(table) / max(float(table.sum()), tiny)
     return np.asarray(np.log(np.maximum(shares, tiny)))
-
-
-def _gain(folds: Sequence[Fold], better: Sequence[FloatArray]) -> float:
-    """The gain in log-likelihood of held-out records, less half its standard error [Yao]."""
-    held = [held for _, held in folds]
-    gain = sum(float((h * more).sum()) for h, more in zip(held, better, strict=True))
-    square = sum(float((h * more**2).sum()) for h, more in zip(held, better, strict=True))
-    return gain - math.sqrt(square) / 2
 
 
 def _folds(released: FloatArray, number: int) -> list[Fold]:

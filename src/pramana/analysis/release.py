@@ -62,7 +62,6 @@ from pramana.errors import (
     InvalidNumber,
     InvalidTable,
     NotCovered,
-    UnknownColumn,
     harmless,
 )
 from pramana.io.base import format_to_write
@@ -159,14 +158,13 @@ class Release:
 
     def to_pandas(self) -> Any:
         """The released records as a data frame of pandas. They are randomised: do not count."""
-        return pa.Table.from_batches(self.opened.batches(), schema=self.opened.schema).to_pandas()
+        return self.opened.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
         """The released records as a data frame of Polars. They are randomised: do not count."""
         import polars
 
-        table = pa.Table.from_batches(self.opened.batches(), schema=self.opened.schema)
-        return polars.from_arrow(table)
+        return polars.from_arrow(self.opened.to_arrow())
 
     @property
     def records(self) -> int:
@@ -176,12 +174,7 @@ class Release:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The released records in order."""
         for name in columns or ():
-            if name not in self.opened.schema.names:
-                raise UnknownColumn(
-                    f"The release has no column '{name}'. It has: "
-                    f"{', '.join(self.opened.schema.names)}.",
-                    column=name,
-                )
+            self._released_records.require(name)
         return self.opened.batches(columns)
 
     def save(
@@ -318,7 +311,6 @@ class Release:
             lambda reading, asked: cross_table(reading, asked, method=asked.method, share=share),
             replace(question, method=method),
             Rounded("share" if share else "total", place=place),
-            (0.0, 1.0 if share else np.inf),
         )
 
     def mean(
@@ -437,7 +429,6 @@ class Release:
             lambda reading, asked: proportion(reading, asked, condition),
             replace(question, method=method),
             Rounded("mean", condition.column, condition),
-            (0.0, 1.0),
         )
 
     def median(
@@ -512,7 +503,8 @@ class Release:
         """
         question = Question((first, second), self._conditions(where), weighted=weighted)
         test = self.reading.independence(question)
-        return replace(test, weight=self._weight(question), why=test.why + self._notes(question))
+        why = test.why + self._notes(question, None)
+        return replace(test, weight=self._weight(question), why=why)
 
     def regress(
         self,
@@ -546,7 +538,7 @@ class Release:
             ]
             alone = self.reading.regress(question.about_records(), formula, family=kind)
             fitted = replicated_regression(fitted, others, used, least=alone.se)
-        why = fitted.why + self._notes(question) + self._household_note(question, used)
+        why = fitted.why + self._notes(question, used)
         return replace(fitted, weight=self._weight(question), why=why, like=self.like)
 
     def in_words(self, estimate: Estimate) -> Estimate:
@@ -692,17 +684,10 @@ class Release:
         require_comparable(schema, conditions)
         return tuple(conditions)
 
-    def _answer(
-        self,
-        ask: Ask,
-        question: Question,
-        rounded: Rounded,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-    ) -> Estimate:
+    def _answer(self, ask: Ask, question: Question, rounded: Rounded) -> Estimate:
         """The estimate, with errors by replicate weights and errors of rounded weights.
 
-        ``ask`` is repeated with each replicate. ``bounds`` are those of the quantity: a count is at
-        least 0, a share at most 1. A weight is not weighted by itself.
+        ``ask`` is repeated with each replicate. A weight is not weighted by itself.
         """
         of = rounded.of if rounded.beyond is None else None
         if of is not None and of == self._weight(question):
@@ -718,18 +703,15 @@ class Release:
             ]
             least = ask(self.reading, question.about_records()).se
             estimate = replicated_estimate(
-                estimate, others, used, question, least=least, bounds=bounds
+                estimate, others, used, question, least=least, bounds=rounded.bounds
             )
         weight = self._weight(question)
         if weight not in (None, rounded.of, *question.names) and not estimate.no_interval:
-            estimate = with_rounded_weights(
-                estimate, question, rounded, self.reading, bounds=bounds
-            )
-        households = "" if estimate.no_interval else self._household_note(question, used)
+            estimate = with_rounded_weights(estimate, question, rounded, self.reading)
         return replace(
             estimate,
             weight=weight,
-            why=estimate.why + self._notes(question) + households,
+            why=estimate.why + self._notes(question, used, interval=not estimate.no_interval),
             like=self.like,
             spoken=self.certificate.labels,
         )
@@ -774,17 +756,19 @@ class Release:
         weight = self.certificate.schema.weight
         return weight.name if weight is not None and question.weighted else None
 
-    def _notes(self, question: Question) -> str:
-        """How the weights were recoded before they were released, where they are used."""
-        weight = self.certificate.schema.weight
-        return recoded_words([weight]) if weight is not None and question.weighted else ""
+    def _notes(
+        self, question: Question, replicates: Replicates | None, *, interval: bool = True
+    ) -> str:
+        """How the weights that are used were recoded before they were released.
 
-    def _household_note(self, question: Question, replicates: Replicates | None) -> str:
-        """That errors about a population do not account for the sampling of whole households."""
+        And that errors about a population do not account for the sampling of whole households.
+        """
+        weight = self.certificate.schema.weight
+        notes = recoded_words([weight]) if weight is not None and question.weighted else ""
         design_known = question.infer == "records" or replicates is not None
-        if design_known or not self.certificate.households:
-            return ""
-        return " As if people had been sampled one by one: too narrow where households were."
+        if self.certificate.households and interval and not design_known:
+            notes += " As if people had been sampled one by one: too narrow where households were."
+        return notes
 
 
 KINDS_OF_FRAME = ("arrow", "pandas", "polars")

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from pramana.analysis.association import IndependenceTest
 from pramana.analysis.estimates import Estimate
+from pramana.analysis.features import flat
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import CountMethod, Question, meets
 from pramana.analysis.regression import Family
@@ -111,11 +112,6 @@ class ReleasedCells:
     table: pa.Table
     codes: dict[str, Codes]
     layout: Layout
-
-    def numbers(self, name: str) -> FloatArray:
-        """The values of a column; ``nan`` where there is none."""
-        column = self.table.column(name).cast(pa.float64(), safe=False).fill_null(np.nan)
-        return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -230,8 +226,7 @@ class ReleasedRecords:
         """The smallest and the largest released value of a column of numbers."""
 
         def made() -> tuple[float, float]:
-            domain = self.certificate.schema.column(name).domain
-            missing = () if domain is None else domain.missing_labels
+            missing = self.certificate.schema.column(name).labels_for_missing
             gone = [code for code in missing if isinstance(code, int | float)]
             least, most = math.inf, -math.inf
             for batch in self.opened.batches([name]):
@@ -258,12 +253,10 @@ class ReleasedRecords:
                 continue
             self.require(name)
             column = self.certificate.schema.column(name)
-            if column.domain is None or column.randomised:
-                continue
             number = is_number(self.opened.schema.field(name).type)
-            missing = column.domain.missing_labels
+            missing = column.labels_for_missing
             gone = tuple(own for own in missing if not number or isinstance(own, int | float))
-            if gone:
+            if gone and not column.randomised:
                 more.append(Condition(name, "!=", gone))
         return (*where, *more)
 
@@ -368,9 +361,7 @@ def _occurring(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
 
     Whole numbers are labelled as such, whatever type a format has made of them.
     """
-    array = column.combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = flat(column)
     values = array.to_pylist()
     if pa.types.is_floating(array.type) and all(v is None or v.is_integer() for v in values):
         values = [None if value is None else int(value) for value in values]

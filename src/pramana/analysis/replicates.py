@@ -75,8 +75,8 @@ def replicated_estimate(
     known = np.isfinite(numbers) & np.isfinite(wide)
     low, high = np.where(known, numbers - wide, -np.inf), np.where(known, numbers + wide, np.inf)
     low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
-    apart = math.sqrt(factor) * (drawn - numbers).reshape(len(drawn), -1)
-    covariance = partial(_replicated_covariance, apart, more.ravel())
+    apart = math.sqrt(factor) * (drawn - numbers).reshape(len(drawn), -1).T
+    covariance = partial(_covariance_with, None, (apart, more.ravel()))
     return replace(
         estimate,
         se=se,
@@ -88,14 +88,23 @@ def replicated_estimate(
     )
 
 
-def _replicated_covariance(
-    apart: FloatArray, more: FloatArray, contrasts: Sequence[FloatArray]
+Moved = tuple[FloatArray, FloatArray]
+"""Of numbers, what moves them together (last axis), and the variance of what moves each alone."""
+
+
+def _covariance_with(
+    before: Callable[[Sequence[FloatArray]], FloatArray] | None,
+    moved: Moved,
+    contrasts: Sequence[FloatArray],
 ) -> FloatArray:
-    """Numbers vary together as their replicates do, and each by ``more`` independently."""
+    """The covariance with what moves numbers in addition; numbers that are not used may be nan."""
+    together, alone = moved
     flat = np.stack([contrast.ravel() for contrast in contrasts])
-    moved = np.where(flat[:, None, :] != 0, flat[:, None, :] * apart, 0.0).sum(axis=-1)
-    alone = np.where(flat != 0, flat * more, 0.0) @ flat.T
-    return np.asarray(moved @ moved.T + alone)
+    used, parts = flat != 0, together.reshape(flat.shape[1], -1)
+    both = flat @ np.nan_to_num(parts)
+    both[used @ np.isnan(parts)] = np.nan
+    known = 0.0 if before is None else before(contrasts)
+    return np.asarray(known + both @ both.T + np.where(used, flat * alone.ravel(), 0.0) @ flat.T)
 
 
 def replicated_regression(
@@ -192,13 +201,6 @@ def influences_on_means(parts: ByWeight, mean: FloatArray) -> Influences:
     return (parts.y - mean * parts.n) * each, squares * each**2
 
 
-def influences_on_shares(parts: ByWeight, share: FloatArray, place: int | None) -> Influences:
-    """On shares of counts, of all or within the values of the column at ``place``."""
-    axes = tuple(at for at in range(parts.n.ndim - 1) if at != place)
-    n = np.broadcast_to(parts.n.sum(axis=axes, keepdims=True), parts.n.shape)
-    return influences_on_means(replace(parts, n=n, y=parts.n, yy=parts.n), share)
-
-
 def rounding_errors(
     recoding: Recoding, weights: Sequence[Label], records: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -225,20 +227,12 @@ def rounding_errors(
     return mean, shared, alone
 
 
-Moved = tuple[FloatArray, FloatArray]
-"""Of estimates, what weights move together (last axis), and the variance of what they do not."""
-
 MOST_PLACES = 64
 """Quantiles of more groups are taken together at this many values."""
 
 
 def with_rounded_weights(
-    estimate: Estimate,
-    question: Question,
-    rounded: Rounded,
-    reading: Reading,
-    *,
-    bounds: tuple[float, float],
+    estimate: Estimate, question: Question, rounded: Rounded, reading: Reading
 ) -> Estimate:
     """A weighted estimate whose errors include how the weights of the release were rounded."""
     weight = reading.records.certificate.schema.weight
@@ -274,15 +268,14 @@ def with_rounded_weights(
             return estimate  # values of a column without a domain that some weight does not have
         totals = moved(parts, (parts.y, parts.yy))
         together, luck = totals
-        if rounded.kind == "mean":
+        if rounded.kind != "total":
+            if rounded.kind == "share":  # of all, or within the values of a column
+                axes = tuple(at for at in range(parts.n.ndim - 1) if at != rounded.place)
+                n = np.broadcast_to(parts.n.sum(axis=axes, keepdims=True), parts.n.shape)
+                parts = replace(parts, n=n, y=parts.n, yy=parts.n)
             together, luck = moved(parts, influences_on_means(parts, estimate.unbiased))
-        elif rounded.kind == "share":
-            influences = influences_on_shares(parts, estimate.unbiased, rounded.place)
-            together, luck = moved(parts, influences)
     except (NotCovered, TooLarge):
         return estimate
-    if estimate.what == "count":
-        bounds = (0.0, np.inf)
     variance = (together**2).sum(axis=-1) + luck
     wide = question.z(estimate.estimate.size) * np.sqrt(variance)
     # The errors of shares come from those of the counts behind them.
@@ -290,25 +283,14 @@ def with_rounded_weights(
     if estimate.together is not None and estimate.together.counts is not None:
         counts = errors_of_rounded(estimate.together.counts, totals)
         errors = errors_of_shares(counts, rounded.place)
-    return _widened(estimate, wide, wide, np.sqrt(variance), bounds, errors)
+    return _widened(estimate, wide, wide, np.sqrt(variance), rounded.bounds, errors)
 
 
 def errors_of_rounded(together: JointErrors | None, moved: Moved) -> JointErrors | None:
     """Numbers that err together as before and, independently, as weights were rounded."""
     if together is None or together.covariance is None:
         return together
-    return replace(together, covariance=partial(_rounded_covariance, together.covariance, moved))
-
-
-def _rounded_covariance(
-    before: Callable[[Sequence[FloatArray]], FloatArray],
-    moved: Moved,
-    contrasts: Sequence[FloatArray],
-) -> FloatArray:
-    parts, luck = moved
-    flat = np.stack([contrast.ravel() for contrast in contrasts])
-    both = flat @ parts.reshape(flat.shape[1], -1)
-    return np.asarray(before(contrasts) + both @ both.T + (flat * luck.ravel()) @ flat.T)
+    return replace(together, covariance=partial(_covariance_with, together.covariance, moved))
 
 
 def _rounded_quantiles(
@@ -353,7 +335,7 @@ def _rounded_quantiles(
         for gap in (quantiles - low, high - quantiles)
     )
     error = (down + up) / (2 * z)
-    return _widened(estimate, down, up, error, (-np.inf, np.inf), estimate.together)
+    return _widened(estimate, down, up, error, rounded.bounds, estimate.together)
 
 
 def _widened(

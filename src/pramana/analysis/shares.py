@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pramana.analysis.estimates import SHRUNK_FIGURES, Estimate
+from pramana.analysis.features import numbers_of
 from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
 from pramana.analysis.question import CountMethod, Question, conditions_of
@@ -53,10 +54,35 @@ MODELLED = "model"
 def cross_table(
     reading: Reading, question: Question, *, method: CountMethod, share: Share
 ) -> Estimate:
-    """Counts, or shares of all, of rows or of columns."""
-    if share in ("row", "column"):
-        return _shares_within(reading, question, share, method=method)
-    return _filtered_counts(reading, question, method=method, share=bool(share))
+    """Counts, shares of all, or shares that sum to one within the first or the last column."""
+    if share not in ("row", "column"):
+        return _filtered_counts(reading, question, method=method, share=bool(share))
+    if len(question.by) < 2:
+        raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
+    place = 0 if share == "row" else len(question.by) - 1
+    name, what = question.by[place], f"share within {question.by[place]}"
+    table = _filtered_counts(reading, question, method=method, share=False)
+    if table.method == MODELLED:  # which takes no filters, and has no errors
+        return replace(table, what=what, estimate=_shares_of(table, place))
+    whole = reading.counts(replace(question, by=(name,)), method=reading.unbiased, share=False)
+    level = question.level
+    if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
+        level = level ** (1 / max(len(whole.labels[0]), 1))
+    rest = replace(question, by=tuple(n for n in question.by if n != name), level=level)
+    rows: list[Estimate | None] = []
+    for label in whole.labels[0]:
+        row = replace(rest, where=(*rest.where, Condition(name, "=", (label,))))
+        try:
+            rows.append(reading.counts(row, method=reading.unbiased, share=True))
+        except InvalidTable:  # nobody has it
+            rows.append(None)
+    shares = _stacked(rows, question, place, whole)
+    shares = replace(shares, what=what, records=table.records)
+    same = table.labels == shares.labels
+    if same and table.method in SHRUNKEN:
+        why = f"shares of the table; {table.why}"
+        shares = replace(shares, method=table.method, why=why, estimate=_shares_of(table, place))
+    return replace(shares, together=errors_of_shares(table.together, place) if same else None)
 
 
 def _filtered_counts(
@@ -108,38 +134,6 @@ def _kept_labels(reading: Reading, question: Question, condition: Condition) -> 
     alone = replace(question, by=(name,), where=(condition,))
     values = reading.counts(alone, method=reading.unbiased, share=False)
     return {label for label, count in zip(values.labels[0], values.estimate, strict=True) if count}
-
-
-def _shares_within(
-    reading: Reading, question: Question, share: Share, *, method: CountMethod
-) -> Estimate:
-    """Shares that sum to one within each value of the first (``row``) or last column."""
-    if len(question.by) < 2:
-        raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
-    place = 0 if share == "row" else len(question.by) - 1
-    name, what = question.by[place], f"share within {question.by[place]}"
-    table = _filtered_counts(reading, question, method=method, share=False)
-    if table.method == MODELLED:  # which takes no filters, and has no errors
-        return replace(table, what=what, estimate=_shares_of(table, place))
-    whole = reading.counts(replace(question, by=(name,)), method=reading.unbiased, share=False)
-    level = question.level
-    if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
-        level = level ** (1 / max(len(whole.labels[0]), 1))
-    rest = replace(question, by=tuple(n for n in question.by if n != name), level=level)
-    rows: list[Estimate | None] = []
-    for label in whole.labels[0]:
-        row = replace(rest, where=(*rest.where, Condition(name, "=", (label,))))
-        try:
-            rows.append(reading.counts(row, method=reading.unbiased, share=True))
-        except InvalidTable:  # nobody has it
-            rows.append(None)
-    shares = _stacked(rows, question, place, whole)
-    shares = replace(shares, what=what, records=table.records)
-    same = table.labels == shares.labels
-    if same and table.method in SHRUNKEN:
-        why = f"shares of the table; {table.why}"
-        shares = replace(shares, method=table.method, why=why, estimate=_shares_of(table, place))
-    return replace(shares, together=errors_of_shares(table.together, place) if same else None)
 
 
 def _shares_of(table: Estimate, place: int) -> FloatArray:
@@ -232,5 +226,5 @@ def ordered_records(
     cells = records.cells(question, mechanism, also=[of])
     places = cells.layout.positions([cells.codes[name] for name in cells.layout.columns])
     flat = cell_numbers(places, cells.layout.shape, records=cells.table.num_rows)
-    sums, values = sums_in(cells.table), cells.numbers(of)
+    sums, values = sums_in(cells.table), numbers_of(cells.table.column(of))
     return OrderedRecords.of(values, flat, sums["n"], sums["w"], sums["ww"]), cells.layout

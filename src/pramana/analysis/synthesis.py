@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pramana.analysis.channels import Channels
+from pramana.analysis.features import numbers_of
 from pramana.analysis.latent_class_choice import fit_model, refit
 from pramana.analysis.latent_classes import Blend
 from pramana.analysis.layout import Layout
@@ -277,7 +278,7 @@ def companion_of(column: pa.ChunkedArray) -> Companion | None:
     """
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _binned(np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64))
+        return _binned(numbers_of(column))
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     elif not (

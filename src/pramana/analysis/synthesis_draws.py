@@ -32,7 +32,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -75,17 +74,18 @@ def draw_given_table(
         for start in range(0, records, step):
             part = slice(start, start + step)
             weights = likelihood[seen[part]] * flat[base[part, None] + lines]
-            drawn[part] = _value_drawn(weights, uniforms[part], released=places[axis][part])
+            possible = weights.any(axis=1)
+            drawn[part] = np.where(possible, _choice(weights, uniforms[part]), places[axis][part])
         current[axis] = drawn
     return current
 
 
-def _value_drawn(weights: FloatArray, uniforms: FloatArray, *, released: IntArray) -> IntArray:
-    """A value for each row, in proportion to its weights; the released one where all are 0."""
+def _choice(weights: FloatArray, uniforms: FloatArray) -> IntArray:
+    """A position for each row, with probabilities in proportion to its weights."""
     ends = np.cumsum(weights, axis=1)
     total = ends[:, -1]
     levels = np.minimum(uniforms * total, np.nextafter(total, 0))  # below the total, as rounded
-    return np.where(total > 0, (ends <= levels[:, None]).sum(axis=1), released)
+    return np.asarray((ends <= levels[:, None]).sum(axis=1), dtype=np.int64)
 
 
 def likelihood_of(
@@ -286,10 +286,7 @@ def _class_given(
     for start in range(0, len(levels), step):
         part = slice(start, start + step)
         total = weights + sum(log[codes[part]] for log, codes in zip(logs, seen, strict=True))
-        total = np.exp(total - total.max(axis=1, keepdims=True))
-        cumulated = np.cumsum(total, axis=1)
-        below = cumulated < levels[part, None] * cumulated[:, -1:]
-        chosen[part] = below.sum(axis=1)
+        chosen[part] = _choice(np.exp(total - total.max(axis=1, keepdims=True)), levels[part])
     return chosen
 
 
@@ -506,9 +503,3 @@ def _upward(
         total += np.log(largest[:, 0])
         messages[parent] = messages[parent] * (message / largest)
     return messages, total
-
-
-def _choice(weights: FloatArray, uniform: FloatArray) -> Any:
-    """A position for each row, with probabilities in proportion to its weights."""
-    steps = np.cumsum(weights, axis=1)
-    return (steps[:, :-1] <= (uniform * steps[:, -1])[:, None]).sum(axis=1)

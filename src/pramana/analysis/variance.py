@@ -23,7 +23,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import Final, TypeAlias
 
@@ -481,13 +481,9 @@ class Contrast:
 
     def to_json(self) -> Form:
         """As JSON; a bound that does not exist becomes null."""
-        numbers = {name: getattr(self, name) for name in ("estimate", "se", "low", "high")}
         return {
-            "what": self.what,
-            **{name: number if math.isfinite(number) else None for name, number in numbers.items()},
-            "level": self.level,
-            "why": self.why,
-            "weight": self.weight,
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in asdict(self).items()
         }
 
     def conf_int(self) -> tuple[float, float]:

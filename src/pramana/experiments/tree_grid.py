@@ -33,7 +33,13 @@ from numpy.typing import ArrayLike
 
 from pramana import api
 from pramana.analysis.counts import clip
-from pramana.analysis.features import LEAF, attribute_of, codes_in_test, default_tree, feature_table
+from pramana.analysis.features import (
+    LEAF,
+    attribute_of,
+    codes_in_test,
+    default_learner,
+    feature_table,
+)
 from pramana.analysis.learning import LearnFrom, learn_tree
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
@@ -416,7 +422,7 @@ def original_accuracy(data: LearningSet) -> float:
         values.append(codes)
     tests = [codes_in_test(attribute, data.test[attribute.name]) for attribute in attributes]
     classes, original = (np.asarray(t[data.target].to_pylist()) for t in (data.train, data.test))
-    tree = default_tree(1).fit(feature_table(attributes, values), classes)
+    tree = default_learner(1).fit(feature_table(attributes, values), classes)
     return float(np.mean(tree.predict(feature_table(attributes, tests)) == original))
 
 

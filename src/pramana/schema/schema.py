@@ -198,6 +198,11 @@ class Column:
         return () if self.domain is None else self.domain.missing_values
 
     @property
+    def labels_for_missing(self) -> tuple[Label, ...]:
+        """The labels of these codes: of bins they are texts."""
+        return () if self.domain is None else self.domain.missing_labels
+
+    @property
     def ordered(self) -> bool:
         """Whether its values are ordered: bins, or ordered categories."""
         return self.domain is not None and self.domain.ordered
@@ -238,8 +243,8 @@ class Column:
         """The labels that stay unchanged: the exempt ones, and missing where it is kept."""
         if self.missing != "keep":
             return self.exempt
-        codes = () if self.domain is None else self.domain.missing_labels
-        return self.exempt + tuple(code for code in (*codes, None) if code not in self.exempt)
+        missing = (*self.labels_for_missing, None)
+        return self.exempt + tuple(label for label in missing if label not in self.exempt)
 
 
 @dataclass(frozen=True)
