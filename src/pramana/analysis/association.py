@@ -177,7 +177,6 @@ DRAWS: Final = 2_000
 WEAKEST, STRONGEST = 0.02, 4.0
 """Deviations of the logarithms of cells: next to no dependence, and all but a few cells empty."""
 
-ROUNDS: Final = 16
 LEAST: Final = 2e-3
 """The smallest share of a row or column: a smaller one never settles."""
 
@@ -227,7 +226,7 @@ def _drawn(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArra
     """Tables with these margins, less independence, along the last axis, and their Cramer's V."""
     independent = np.outer(rows, columns)[:, :, None]
     tables = _factors(len(rows), len(columns)) * independent
-    for _ in range(ROUNDS):
+    for _ in range(16):
         tables *= (rows[:, None] / tables.sum(axis=1))[:, None]
         tables *= columns[:, None] / tables.sum(axis=0)
     dependence = tables - tables.sum(axis=1)[:, None] * columns[:, None]
@@ -340,7 +339,7 @@ def _pearson(released: FloatArray, layout: Layout, inflated: float) -> Independe
         )
     method, p_value = "pearson", chi_square_tail(statistic, degrees)
     if degrees > 0 and _sparse(expected):
-        if table.sum() <= MOST_PERMUTED:
+        if table.sum() <= 5_000:  # a second of work
             method, p_value = "permutation", _permuted_tail(table, statistic)
             reference = f"among {PERMUTATIONS:,} random pairings of their values"
         else:
@@ -351,20 +350,15 @@ def _pearson(released: FloatArray, layout: Layout, inflated: float) -> Independe
     return IndependenceTest(by, statistic, degrees, p_value, method, why)
 
 
-SMALL_COUNT: Final = 5.0
-MOST_SMALL: Final = 0.2
-"""Pearson's statistic is chi-squared where no more of the expected counts are small [Cochran54]."""
-
 PERMUTATIONS: Final = 1_999
-MOST_PERMUTED: Final = 5_000
-"""Records up to which values are paired at random: a second of work."""
 
 BLOCK: Final = 2**20
 """Random numbers that are held at once."""
 
 
 def _sparse(expected: FloatArray) -> bool:
-    return bool((expected < 1).any() or (expected < SMALL_COUNT).mean() > MOST_SMALL)
+    """Whether too many expected counts are small for a chi-square [Cochran54]."""
+    return bool((expected < 1).any() or (expected < 5).mean() > 0.2)
 
 
 def _permuted_tail(table: FloatArray, statistic: float) -> float:

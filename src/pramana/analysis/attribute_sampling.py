@@ -7,7 +7,7 @@ from the same model, given the columns released unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -24,7 +24,13 @@ from pramana.analysis.attribute_sampling_sums import (
     reported_quantiles,
     reporting_of,
 )
-from pramana.analysis.counts import SMALL_ERROR, expected_error, require_method
+from pramana.analysis.counts import (
+    SMALL_ERROR,
+    expected_error,
+    off_by,
+    require_method,
+    shrunk_words,
+)
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
 from pramana.analysis.latent_class_choice import ReportsBeside, fit_model
@@ -48,7 +54,7 @@ from pramana.analysis.synthesis import (
     with_drawn_column,
 )
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
-from pramana.analysis.variance import JointErrors, Ratio, errors_of_shares
+from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, errors_of_shares
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered, TooLarge
@@ -285,9 +291,13 @@ class AttributeSamplingReading(BesideUnchanged):
             figures, most = self._shares(sums, counts, together, question), np.ones(())
         elif not question.weighted or self.records.weight is None:
             most = sums.everyone
-        ends = counts.interval(figures, question, whole=whole, most=most)
+        low, high = bounded_interval(*figures, z=question.z(figures[0].size))
+        half = counts.half(question) / whole
+        low, high = np.maximum(low - half, 0), high + half
+        if most is not None:
+            low, high = np.minimum(low, most), np.minimum(high, most)
         made = sums.estimate(
-            (*figures, *ends),
+            (*figures, low, high),
             question,
             "share" if share else "count",
             counts.reports,
@@ -298,7 +308,13 @@ class AttributeSamplingReading(BesideUnchanged):
         small = error <= SMALL_ERROR and method == "auto"
         if method == "unbiased" or sums.filtered or small:
             return made
-        return sums.shrunken(made, self._shrunken(sums, counts, question) / whole, error)
+        return replace(
+            made,
+            method="shrunk",
+            estimate=sums.laid_out(self._shrunken(sums, counts, question) / whole),
+            why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would have an "
+            f"expected error of {off_by(error)}: {shrunk_words(error)}",
+        )
 
     def _table(self, sums: ReportSums, question: Question) -> tuple[ReportedTotals, JointErrors]:
         """The counts of all cells, and how they err together."""
@@ -348,10 +364,14 @@ class AttributeSamplingReading(BesideUnchanged):
             return self.unchanged.values(question, of, total=total)
         sums = ReportSums.of(self.records, question, value=of)
         counts, totals = sums.weights(), sums.values()
+        heavy = float(sums.sums["ww"].sum()) / max(float(sums.sums["w"].sum()), 1e-300)
+        # Noise adds its variance times the sum of w^2 to a total of records.
+        noise = self.records.noise(of) * heavy * np.maximum(counts.totals, 0)
+        ratio_about = partial(sums.ratio, counts, totals, noise=noise)
         if not total:
-            return self._means(question, of, sums, counts, totals)
+            return self._means(question, of, sums, ratio_about)
         estimate, one = totals.totals, np.ones_like(totals.totals)
-        se = np.sqrt(totals.se(question) ** 2 + self._noise(of, question, sums, counts.totals))
+        se = np.sqrt(ratio_about(question).v_above)
         wide = question.z(estimate.size) * se + totals.half(question)
         together = sums.errors(estimate, (one, 0 * one), question.infer, totals.step)
         return sums.estimate(
@@ -368,20 +388,14 @@ class AttributeSamplingReading(BesideUnchanged):
         question: Question,
         of: str,
         sums: ReportSums,
-        counts: ReportedTotals,
-        totals: ReportedTotals,
+        ratio_about: Callable[[Question], Ratio],
     ) -> Estimate:
         """Totals over counts, shrunk where the unbiased means have large errors."""
-
-        def ratio_about(asked: Question) -> Ratio:
-            noise = self._noise(of, asked, sums, counts.totals)
-            return sums.ratio(counts, totals, asked, noise)
-
-        ratio = ratio_about(question)
+        counts, ratio = sums.weights(), ratio_about(question)
         figures = ratio.figures(question.z(ratio.above.size))
         together = sums.errors(ratio.value, ratio.slopes, question.infer)
         made = sums.estimate(
-            figures, question, f"mean of {of}", totals.reports, ratio=True, together=together
+            figures, question, f"mean of {of}", counts.reports, ratio=True, together=together
         )
         whole = {name: table.sum(axis=0) for name, table in sums.sums.items()}
         deviation = deviation_of({name: float(table.sum()) for name, table in whole.items()})
@@ -399,14 +413,6 @@ class AttributeSamplingReading(BesideUnchanged):
         shrunken = sums.laid_out(np.where(there, np.clip(centre + apart, *limits), np.nan))
         why = f"{made.why[:-1].replace('nearly unbiased, from', 'from')}; {shrunken_words(error)}"
         return replace(made, method="shrunk", estimate=shrunken, why=why)
-
-    def _noise(
-        self, of: str, question: Question, sums: ReportSums, weights: FloatArray
-    ) -> FloatArray:
-        """What noise adds to the variance of a total of records: its variance times sum w^2."""
-        noise = self.records.noise(of) if question.infer == "records" else 0.0
-        heavy = float(sums.sums["ww"].sum()) / max(float(sums.sums["w"].sum()), 1e-300)
-        return noise * heavy * np.maximum(weights, 0)
 
     def _needs_reports(self, question: Question, of: str) -> bool:
         """Whether a question about an unchanged column involves reported ones."""
@@ -572,7 +578,10 @@ class AttributeSamplingReading(BesideUnchanged):
             f"{model.why}",
             records=certificate.records,
         )
-        return made.without_interval(f"{SMOOTHED} {self._with_interval(changed)}")
+        return made.without_interval(
+            "what the model smooths away is unknown: no attribute set contains these columns, so "
+            f"that there is no error. {self._with_interval(changed)}"
+        )
 
     def _with_interval(self, changed: Sequence[str]) -> str:
         """The smaller tables that have an interval: the largest that sets contain."""
@@ -586,7 +595,3 @@ class AttributeSamplingReading(BesideUnchanged):
 
 
 CHANCE = f"'{REPORTED}' says what a record was asked for, which chance alone decided"
-SMOOTHED = (
-    "what the model smooths away is unknown: no attribute set contains these columns, so that "
-    "there is no error."
-)

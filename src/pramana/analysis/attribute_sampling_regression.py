@@ -169,10 +169,6 @@ def rows_of_sets(
     return rows_by_set
 
 
-MOST_NUMBERS = 60_000_000
-"""The largest table of what every report says about every truth."""
-
-
 def cells_of_reports(
     records: ReleasedRecords, mechanism: AttributeSampler, asked: ModelAsked
 ) -> ModelCells:
@@ -194,7 +190,7 @@ def cells_of_reports(
     needs = Needs(tuple(map(len, labels)), tuple(together))
     _require_held(asked, needs, names, sets, [bool(gone) for gone in left_out])
     begins = np.cumsum([0, *(len(s.base) for s in sets)])
-    if begins[-1] * needs.count > MOST_NUMBERS:
+    if begins[-1] * needs.count > 60_000_000:
         raise TooLarge(
             f"The model has {needs.count:,} combinations of values in {begins[-1]:,} cells of "
             "attribute sets, which is too many. Use fewer or coarser columns."

@@ -27,14 +27,13 @@ import numpy as np
 import pyarrow.compute as pc
 
 from pramana.analysis.attribute_sampling_regression import share_of_cells
-from pramana.analysis.counts import off_by, shrunk_words
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.features import numbers_of
 from pramana.analysis.quantiles import Curve, quantiles_of
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.regularised_em import leaning
 from pramana.analysis.released_records import ReleasedRecords
-from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, half_a_record
+from pramana.analysis.variance import JointErrors, Ratio, half_a_record
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
 from pramana.mechanisms.mechanism import LOOK, AttributeSampler, AttributeSet, stated_sets
@@ -76,21 +75,6 @@ class ReportedTotals:
         """
         half = half_a_record(np.sqrt(self.people), self.step)
         return half if question.infer == "records" else np.zeros_like(half)
-
-    def interval(
-        self,
-        figures: Sequence[FloatArray],
-        question: Question,
-        *,
-        whole: float = 1.0,
-        most: FloatArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """The interval of counts, or of shares of the ``whole``, from 0 to ``most``."""
-        estimate, se = figures
-        half = self.half(question) / whole
-        low, high = bounded_interval(estimate, se, z=question.z(estimate.size))
-        low, high = np.maximum(low - half, 0), high + half
-        return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
 
 
 def reported_totals(
@@ -345,18 +329,25 @@ class ReportSums:
         return reported_totals(self.sums["n"], self.retention, self.everyone, **terms)
 
     def ratio(
-        self, counts: ReportedTotals, totals: ReportedTotals, question: Question, noise: FloatArray
+        self,
+        counts: ReportedTotals,
+        totals: ReportedTotals,
+        question: Question,
+        *,
+        noise: FloatArray,
     ) -> Ratio:
         """Totals over counts, with the covariance: from the variance of values moved by a step.
 
-        ``noise`` is the variance of what was added to the values before they were released.
+        ``noise`` is the variance of what was added to the values before they were released; about a
+        population the released squares include it.
         """
         size = float(np.nansum(np.abs(totals.totals)))
         step = size / self.whole if size and self.whole else 1.0
         moved = self.values(step).se(question) ** 2
         above, below = totals.se(question) ** 2, counts.se(question) ** 2
         cov = (above + step**2 * below - moved) / (2 * step)
-        return Ratio(totals.totals, counts.totals, v_above=above + noise, cov=cov, v_below=below)
+        above = above + noise * (question.infer == "records")
+        return Ratio(totals.totals, counts.totals, v_above=above, cov=cov, v_below=below)
 
     def whole_of(self, counts: ReportedTotals) -> float:
         """What all shares are of: how many there are, or the estimate of it.
@@ -436,16 +427,6 @@ class ReportSums:
             f"{number} {sets} these columns.",
             records=float(self.everyone.sum()),
             together=together,
-        )
-
-    def shrunken(self, made: Estimate, figure: FloatArray, error: float) -> Estimate:
-        """The estimate with shrunken numbers; its errors stay those of the unbiased ones."""
-        return replace(
-            made,
-            method="shrunk",
-            estimate=self.laid_out(figure),
-            why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would have an "
-            f"expected error of {off_by(error)}: {shrunk_words(error)}",
         )
 
     def errors(

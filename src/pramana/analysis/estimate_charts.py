@@ -23,8 +23,6 @@ MOST_CELLS = 200
 """More points are illegible."""
 
 WIDE, STEP, OFFSET = 420, 24, 12
-TICKS = 6
-PADDING = 14
 LONGEST = 300
 """Pixels for the name of a value: a label of a survey is a line."""
 
@@ -109,12 +107,12 @@ def _chart(
         "row:N",
         sort=side[1],
         title=side[0],
-        axis=alt.Axis(titlePadding=PADDING, labelLimit=LONGEST),
+        axis=alt.Axis(titlePadding=14, labelLimit=LONGEST),
     )
     scale = alt.Scale(zero=False, nice=True)
     # In full; by powers of ten only where all numbers are small.
     largest = max((abs(row["estimate"]) for row in whole), default=1)
-    axis = alt.Axis(format=",.6~f" if largest >= SMALL else ".3~g", tickCount=TICKS)
+    axis = alt.Axis(format=",.6~f" if largest >= SMALL else ".3~g", tickCount=6)
     x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)
     shared: Form = {"y": y}
     shaped: Form = {}

@@ -34,9 +34,6 @@ MOST_LINES: Final = 40
 """Cells that are printed; all of them are in ``cells``."""
 
 
-EXACT_TOTAL = 1e-18
-"""A total with at most this variance, as a share of its square, is known exactly."""
-
 INTERNAL = frozenset({"by_groups", "of", "spoken", "stacked", "together", "without_interval"})
 """What completion leaves out: it is for the estimators, not for analysts."""
 
@@ -346,7 +343,7 @@ class Estimate(DataFrames):
         if made.unseen is not None:
             below, above = map(np.maximum, made.unseen(z), (below, above))
         total = errors.covariance([np.ones(self.estimate.shape)])[0, 0]
-        most = whole if total <= EXACT_TOTAL * whole**2 else math.inf
+        most = whole if total <= 1e-18 * whole**2 else math.inf  # it is known exactly
         return replace(
             self,
             estimate=made.numbers,

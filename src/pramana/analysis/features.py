@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 LEAF = 0.002
 """The least share of the records in a leaf."""
 
-MOST_LEVELS = 64
-"""Columns with more distinct values and no declared domain are read as numbers."""
-
 
 def scikit_learn(module: str) -> Any:
     """Import a module of scikit-learn; a missing extra is one line that names it."""
@@ -161,11 +158,14 @@ class Attribute:
 
 
 def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[Attribute, Any]:
-    """A released column as an attribute, with its codes (or numbers)."""
+    """A released column as an attribute, with its codes (or numbers).
+
+    Without a declared domain, more than 64 distinct numbers are read as numbers.
+    """
     if column.domain is not None:
         return Attribute(name, column.labels, column), encode_released(column, values)
     plain = flat(values)
-    if _is_number(plain.type) and pc.count_distinct(plain).as_py() > MOST_LEVELS:
+    if _is_number(plain.type) and pc.count_distinct(plain).as_py() > 64:
         return Attribute(name, None, column), numbers_of(plain)
     coded = plain.dictionary_encode(null_encoding="encode")
     labels = tuple(coded.dictionary.to_pylist())

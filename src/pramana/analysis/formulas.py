@@ -112,14 +112,10 @@ class Model:
             )
         return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
 
-    def names_categories(self, name: str) -> bool:
-        """Whether a column is written as ``C(name)`` anywhere."""
-        return any(f.categories == name for term in (*self.left, *self.right) for f in term)
-
-    def as_categories(self, name: str) -> bool:
-        """Whether a column is written as ``C(name)`` wherever it is named."""
+    def as_categories(self, name: str) -> list[bool]:
+        """Whether a column is written as ``C(name)``, each time that it is named."""
         factors = [factor for term in (*self.left, *self.right) for factor in term]
-        return all(factor.categories == name for factor in factors if name in factor.columns)
+        return [factor.categories == name for factor in factors if name in factor.columns]
 
 
 def columns_of(terms: Iterable[Term]) -> set[str]:
@@ -370,7 +366,7 @@ def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelA
 def stands_for_centres(column: Column, model: Model) -> bool:
     """Whether a model reads a column of bins as numbers, of which it knows the bins' centres."""
     domain = column.domain
-    if not isinstance(domain, Bins) or model.as_categories(column.name):
+    if not isinstance(domain, Bins) or all(model.as_categories(column.name)):
         return False
     return column.randomised or (column.binned and domain.release != "label")
 
@@ -589,7 +585,7 @@ def _rounding(
             rises.append((np.hstack(after) - before) / distance)
         size = float(np.abs(rises[0]).max(initial=1e-300))
         straight = np.allclose(rises[0], rises[1], rtol=1e-6, atol=1e-6 * size)
-        if not straight or model.names_categories(name):
+        if not straight or any(model.as_categories(name)):
             raise NotCovered(
                 f"'{name}' was rounded to a grid by chance, which only straight lines in it allow "
                 f"to undo: write {name} itself, without functions, powers or C().",

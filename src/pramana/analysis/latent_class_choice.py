@@ -37,13 +37,10 @@ PULLS = (1.0, 4.0, 16.0)
 CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 480, 960)
 """Steps after which the likelihood of held-out records is computed."""
 
-MOST_CLASSES = 64
 LARGE, MANY = 120_000, 100_000
 """From this many cells, or records, on, one part is held out once and two priors are tried:
 with so much evidence, neither the choice nor the prior depends on chance."""
 
-FLAT = 0.02
-"""Steps that bring less than this share of the standard error of the gain bring nothing."""
 
 BEHIND = 3.0
 """A prior this many standard errors behind is clearly behind: it is not tried with more classes,
@@ -54,9 +51,6 @@ WORK = 4.0e6
 
 FITS = 12
 """The fits of each setting that are averaged in the end, if the work allows it."""
-
-MOST_AVERAGED = 4
-"""The most settings that are averaged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +140,7 @@ def _all_scores(
     pulls: tuple[float, ...] = PULLS[:2] if large else PULLS
     scores: list[HeldOut] = []
     classes, best = 2, 0.0
-    while classes <= MOST_CLASSES:
+    while classes <= 64:
         fits = 1 if large else _fits(observed, classes, 4)
         latest = [
             score
@@ -185,7 +179,7 @@ def _not_behind(scores: list[HeldOut], best: HeldOut) -> list[HeldOut]:
     for score in sorted(scores, key=lambda score: -score.total):
         if best.total - score.total <= BEHIND * best.error(score):
             tops.setdefault(score.setting.classes, score)
-    return list(tops.values())[:MOST_AVERAGED]
+    return list(tops.values())[:4]
 
 
 class _Fold:
@@ -212,7 +206,10 @@ class _Fold:
 def _scores(
     folds: list[_Fold], setting: FitSetting, fits: int, keystream: Keystream
 ) -> Iterator[HeldOut]:
-    """The scores along the path of one setting, step by step, as long as they rise."""
+    """The scores along the path of one setting, step by step, as long as they rise.
+
+    A rise by less than the share 0.02 of the standard error is none.
+    """
     paths = [fold.path(setting, fits, keystream) for fold in folds]
     counts = np.concatenate([fold.counts for fold in folds])
     best, worse = -np.inf, 0
@@ -220,7 +217,7 @@ def _scores(
         gains = np.concatenate([gain for _, gain in parts])
         score = HeldOut(replace(setting, steps=parts[0][0]), gains, counts)
         yield score
-        worse = 0 if score.total > best + FLAT * score.error() else worse + 1
+        worse = 0 if score.total > best + 0.02 * score.error() else worse + 1
         best = max(best, score.total)
         if worse == 2:
             return

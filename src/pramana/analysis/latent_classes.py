@@ -29,11 +29,6 @@ from pramana.types import FloatArray, IntArray
 
 TINY = 1e-300
 
-RAKINGS, RAKED = 500, 1e-9
-"""The most rounds of raking, and the error of a margin at which it ends."""
-
-ROOMY = 4
-"""A grid with more than this many places a cell is mostly empty: cells are worked on one by one."""
 
 LEAN = 0.3
 """Pseudo-records of each value of a margin, beyond the one of a uniform prior.
@@ -42,14 +37,9 @@ Measured on uneven and even margins, from much noise to little: with fewer stron
 margin one value, with more rare values become frequent.
 """
 
-PLENTY = 200.0
-"""From this many informative records on, fewer pseudo-records are added."""
 
 LEAST = 1e-3
 """Added to every random start, as a share of the margin: no value begins at zero."""
-
-CLASS_PRIOR = 1.0
-"""Pseudo-records of each class."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +113,7 @@ class Blend:
             return self
         model = self.merged()
         weights, profiles = model.weights, list(model.profiles)
-        for _ in range(RAKINGS):
+        for _ in range(500):
             furthest = 0.0
             for axis, groups, shares in margins:
                 now = np.bincount(groups, profiles[axis] @ weights, len(shares))
@@ -133,7 +123,7 @@ class Blend:
                 inside = scaled.sum(axis=0)
                 weights = weights * inside / (weights @ inside)
                 profiles[axis] = scaled / np.maximum(inside, TINY)
-            if furthest < RAKED:
+            if furthest < 1e-9:
                 break
         return replace(self, models=(LatentClasses(weights, tuple(profiles)),))
 
@@ -281,7 +271,10 @@ class CellGrid:
 
     @classmethod
     def of(cls, cells: AnsweredCells) -> CellGrid | None:
-        """The grid of cells; ``None`` if it is mostly empty or has two cells at one place."""
+        """The grid of cells; ``None`` if it is mostly empty or has two cells at one place.
+
+        Cells are worked on one by one then.
+        """
         cut = max(cells.beside, 1)
         if cells.rows.shape[1] == cut:
             return None
@@ -289,7 +282,7 @@ class CellGrid:
         across, columns = np.unique(cells.rows[:, cut:], axis=0, return_inverse=True)
         shape = (len(down), len(across))
         places = rows.ravel() * shape[1] + columns.ravel()
-        if shape[0] * shape[1] > ROOMY * len(places) or len(np.unique(places)) < len(places):
+        if shape[0] * shape[1] > 4 * len(places) or len(np.unique(places)) < len(places):
             return None
         counts, base, gain = (np.zeros(shape) for _ in range(3))
         counts.flat[places], base.flat[places] = cells.counts, cells.base
@@ -419,7 +412,7 @@ class ClassClimb:
             else:
                 moved[place] += self.profiles[place] * (feature.moves @ ratio[rows])
         self.profiles = self._normalised(moved + self.prior)
-        counts = classes + CLASS_PRIOR
+        counts = classes + 1.0  # a pseudo-record of each class
         self.weights = counts / np.add.reduce(counts, axis=1, keepdims=True)
 
     def run(self, steps: int) -> ClassClimb:
@@ -464,7 +457,7 @@ def margins_of(observed: Observed, keystream: Keystream, *, steps: int = 100) ->
         cells = prod(observed.features[place].size for place in answers.features)
         chance = answers.base * cells + answers.gain
         informative += float(answers.counts.sum()) * answers.gain / chance
-    pull = LEAN * min(1.0, PLENTY / max(informative, 1.0))
+    pull = LEAN * min(1.0, 200.0 / max(informative, 1.0))
     climb = ClassClimb(
         observed, np.ones(sum(observed.sizes)), FitSetting(1, pull, steps), keystream
     )

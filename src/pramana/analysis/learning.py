@@ -60,9 +60,6 @@ except ImportError:
 LearnFrom = Literal["posterior", "rank", "none"]
 SYNTHESIS_METHODS = ("posterior", "rank", "none")
 
-ENOUGH_ROWS, MOST_DRAWS = 60_000, 5
-"""By default tables are drawn until they have this many rows, and at most this many times."""
-
 WEIGHT_CLASSES = 8
 """The most classes of weights when records are drawn."""
 
@@ -423,14 +420,14 @@ def _drawn_codes(
 
 
 def _number_of_draws(records: int, synthesis: LearnFrom, draws: int | None) -> int:
-    """The number of synthetic tables: as asked, or more for small tables."""
+    """The number of synthetic tables: as asked, or up to 5 until they have 60,000 rows."""
     if draws is not None:
         require_number("draws", draws, low=1)
         if draws != int(draws):
             raise InvalidNumber(f"draws must be a whole number, got {draws}.")
     if synthesis != "posterior":
         return 1
-    return draws or int(np.clip(ENOUGH_ROWS // max(records, 1), 1, MOST_DRAWS))
+    return draws or int(np.clip(60_000 // max(records, 1), 1, 5))
 
 
 def _weight_classes(weight: FloatArray) -> tuple[IntArray, tuple[Label, ...]]:

@@ -48,9 +48,6 @@ Figures = tuple[FloatArray, ...]
 GRID: Final = 64
 """Factors of shrinkage that are averaged over."""
 
-ROUNDS: Final = 30
-"""Of fitting the effects of several columns to their margins."""
-
 
 def estimate_values(
     moments: Moments,
@@ -100,13 +97,14 @@ def estimate_values(
     elif channels.randomised:
         shown, why = _shown_mean(moments, channels, known, figures, noise, question)
         shown = shown if limits is None or shown is unbiased else np.clip(shown, *limits())
+    hidden = " Groups that noise hides have no mean."
     return Estimate.by_groups(
         layout,
         (shown, *figures[1:]),
         question,
         what=f"{'total' if total else 'mean'} of {of}",
         method="unbiased" if shown is unbiased else "shrunk",
-        why=why + (UNBOUNDED if np.isinf(high).any() else "") + (DECIDED if ends else ""),
+        why=f"{why}{hidden if np.isinf(high).any() else ''}{DECIDED if ends else ''}",
         records=moments.count,
         together=linear_errors(
             moments, channels, numbers, weights, infer=question.infer, unseen=ends
@@ -154,9 +152,6 @@ def _step(moments: Moments, channels: Channels, ratio: Ratio | None) -> FloatArr
             squares = squares - 2 * ratio.value * channels.known(wwy)
             squares, below = squares + ratio.value**2 * channels.known(moments.ww), ratio.below
         return np.asarray(np.sqrt(np.maximum(squares, 0) / people) / below)
-
-
-UNBOUNDED = " Groups that noise hides have no mean."
 
 
 # -- shrunken means -----------------------------------------------------------------------------
@@ -247,7 +242,7 @@ def _shrunken(
         )
         margins[place] = np.expand_dims(shrunken, others[place])
     effects = {place: np.zeros_like(margin) for place, margin in margins.items()}
-    for _ in range(ROUNDS if effects else 0):
+    for _ in range(30 if effects else 0):
         for place, margin in margins.items():
             rest = sum((effects[other] for other in others[place]), np.zeros(()))
             number = people.sum(axis=others[place], keepdims=True)
@@ -335,11 +330,6 @@ def _summed_over(
 
 # -- values far from the others -----------------------------------------------------------------
 
-FAR: Final = 5.0
-"""A value is far from the others from this many root mean squares on."""
-
-MOST_FAR: Final = 50
-"""At most this many of the largest are treated one by one."""
 
 MISPLACED: Final = 0.05
 """The part of the allowed misses for more values elsewhere than expected."""
@@ -384,7 +374,8 @@ def _scales(
     squares = channels.known(wwyy) - 2 * centre * channels.known(wwy)
     squares = squares + centre**2 * channels.known(moments.ww)
     people = np.maximum(channels.known(moments.records), 1.0)
-    least = np.maximum(FAR**2 * squares / people, 2 * about.v_above)
+    # Far are five root mean squares, and what exceeds the error of the sum.
+    least = np.maximum(5.0**2 * squares / people, 2 * about.v_above)
     return centre, about, np.where(about.v_above > 0, least, np.inf)
 
 
@@ -405,11 +396,11 @@ class FarValues:
     def around(
         self, moments: Moments, channels: Channels, question: Question, *, total: bool
     ) -> Around:
-        """Where they decide, and the ends of the interval there."""
+        """Where the 50 largest decide, taken one by one, and the ends of the interval there."""
         from scipy.special import ndtr, ndtri
 
         centre, about, least = _scales(moments, channels, total=total)
-        order = np.argsort(-np.abs(self.weights * (self.values - float(centre.mean()))))[:MOST_FAR]
+        order = np.argsort(-np.abs(self.weights * (self.values - float(centre.mean()))))[:50]
         back, count, out, less, cross = (np.zeros_like(about.above) for _ in range(5))
         more, fewer = [], []
         for record in order:

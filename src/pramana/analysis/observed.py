@@ -40,8 +40,6 @@ from pramana.types import FloatArray, IntArray
 FEW = 100_000
 """Up to this many codes, records times axes, are fitted to as whole records."""
 
-MOST_FLAT = 2**62
-"""Records with fewer possible cells are distinguished by one number each."""
 
 MOST_HELD = 10_000
 """This many records of each part are enough to judge by."""
@@ -275,7 +273,7 @@ def different(codes: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
     if not len(codes[0]):
         return np.zeros((0, len(codes)), dtype=np.int64), np.zeros(0)
     sizes = [int(code.max()) + 1 for code in codes]
-    if prod(sizes) < MOST_FLAT:
+    if prod(sizes) < 2**62:  # one number distinguishes all cells
         numbers, counts = np.unique(cell_numbers(codes, sizes), return_counts=True)
         cells = np.stack(np.unravel_index(numbers, sizes), axis=1)
     else:

@@ -30,6 +30,7 @@ from pramana.analysis.features import (
     Attribute,
     attribute_of,
     fit_weighted,
+    flat,
     numbers_of,
     raw_feature_table,
     raw_records,
@@ -55,18 +56,11 @@ RATIO_METHODS: tuple[RatioMethod, ...] = ("classifier", "nonparametric")
 LEAST_EFFECTIVE, LEAST_SHARE = 50, 0.1
 """A warning is given for fewer effective records, or for a smaller share of the records."""
 
-MOST_UNCOVERED = 0.05
-"""A warning is given if a larger share of the other population has no record like it."""
 
 RECORDS_A_CELL, MOST_CUTS = 20, 20
 """Numbers of more distinct values are cut into at most this many parts, with equally many records
 each.
 """
-
-MOST_CROSSED = 20
-"""Up to this many features the classifier also uses their squares and products."""
-
-THIS_RELEASE = "this release"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +111,7 @@ class PopulationWeights:
         """The code of a warning that these weights deserve; empty if none."""
         if self.effective < max(LEAST_EFFECTIVE, LEAST_SHARE * len(self.values)):
             return "weights-collapse"
-        if 1 - self.covered > MOST_UNCOVERED:
+        if 1 - self.covered > 0.05:
             return "population-not-covered"
         return "weights-biased" if self.distorted else ""
 
@@ -200,7 +194,7 @@ def transfer_weights(
         seed: As in ``shift_weights``.
     """
     require_choice("method", method, RATIO_METHODS)
-    releases = {THIS_RELEASE: release, **({} if isinstance(tasks, str) else tasks)}
+    releases = {"this release": release, **({} if isinstance(tasks, str) else tasks)}
     apart = (response, tasks) if isinstance(tasks, str) else (response,)
     shared = _names_in_all(releases.values(), (*apart, *(columns or ())))
     names = [n for n in shared if n not in apart and (columns is None or n in columns)]
@@ -211,7 +205,7 @@ def transfer_weights(
     base = np.concatenate([weight for _, weight, _ in parts])
     synthetic = any(part_is_synthetic for _, _, part_is_synthetic in parts)
     table = pa.concat_tables(
-        [_decoded(part).select([*names, *apart]) for part, _, _ in parts],
+        [pa.table({name: flat(part[name]) for name in (*names, *apart)}) for part, _, _ in parts],
         promote_options="permissive",
     )
     if isinstance(tasks, str):
@@ -300,15 +294,6 @@ def _records(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatArr
     weight = release.certificate.true_schema.weight
     values = np.ones(table.num_rows) if weight is None else numbers_of(table[weight.name], 0.0)
     return table, values, synthetic
-
-
-def _decoded(table: pa.Table) -> pa.Table:
-    """Dictionaries as their values, so that tables can be concatenated."""
-    for place, item in enumerate(table.schema):
-        if pa.types.is_dictionary(item.type):
-            values = table.column(place).cast(item.type.value_type)
-            table = table.set_column(place, item.name, values)
-    return table.replace_schema_metadata(None)
 
 
 def _names_in_all(releases: Iterable[Release], required: Sequence[str]) -> list[str]:
@@ -437,7 +422,7 @@ def _logistic_regression(features: int) -> Learner:
     """Logistic regression on features, their squares and products, and indicators of missing."""
     pipeline, preprocessing = scikit_learn("pipeline"), scikit_learn("preprocessing")
     impute, linear = scikit_learn("impute"), scikit_learn("linear_model")
-    degree = 2 if features <= MOST_CROSSED else 1
+    degree = 2 if features <= 20 else 1  # otherwise the features alone
     learner: Learner = pipeline.make_pipeline(
         impute.SimpleImputer(add_indicator=True, keep_empty_features=True),
         preprocessing.StandardScaler(),

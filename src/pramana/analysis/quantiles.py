@@ -30,9 +30,6 @@ from pramana.base.rounding import require_number
 from pramana.errors import InvalidTable, TooLarge
 from pramana.types import FloatArray, IntArray
 
-MOST_NUMBERS = 2_000_000_000
-"""Records times groups; more would take minutes."""
-
 
 def require_shares(shares: Sequence[float]) -> tuple[float, ...]:
     """Refuse shares that are not between 0 and 1."""
@@ -139,7 +136,7 @@ def estimate_quantiles(
         why: What to say about the error then.
     """
     channels, groups = Channels(layout), prod(layout.grouped_shape)
-    if groups * (len(records.values) + prod(layout.shape)) > MOST_NUMBERS:
+    if groups * (len(records.values) + prod(layout.shape)) > 2_000_000_000:
         raise TooLarge(
             f"Quantiles of {len(records.values):,} values in {groups:,} groups are too many "
             "to compute. Ask for fewer columns, or filter."

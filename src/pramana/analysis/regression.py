@@ -51,24 +51,16 @@ SYNONYMS: dict[str, Family] = {
 AT_ONCE, HELD = 4_000_000, 400_000
 """Numbers of the design that are worked on at a time; up to this many are laid out once."""
 
-WEAKEST = 4.0
-"""The information in its weakest direction must be at least this many of its standard errors."""
 
 SURE = 30.0
 """From this many on, the spread of the scores is practically constant along an interval."""
 
-MOST_NUMBERS = 500_000_000
-"""Above this many numbers of the design times coefficients, the spread is computed once."""
 
 ROUNDING = 1e-13
 """Squares below this share of the largest of their terms are rounding errors."""
 
-MOST_ROUNDS = 60
 LARGEST = 30.0
 """Linear predictors are cut here: exp would overflow on the way to the root."""
-
-NARROWEST = 1e-4
-"""Below this gap between two thresholds of an ordered model, its score is continued linearly."""
 
 
 def family_named(name: str) -> Family:
@@ -98,7 +90,7 @@ def _multinomial(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _ordered(eta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Two logistic predictors and the gap between two thresholds (category_models.py)."""
     mean, rise = _logistic(eta)
-    gap = np.clip(eta[..., 2], NARROWEST, LARGEST)
+    gap = np.clip(eta[..., 2], 1e-4, LARGEST)  # below, the score is continued linearly
     mean[..., 2], rise[..., 2] = -1 / np.expm1(gap), 1 / (4 * np.sinh(gap / 2) ** 2)
     mean[..., 2] += rise[..., 2] * (eta[..., 2] - gap)  # Newton's steps return from narrower gaps
     return mean, rise
@@ -426,7 +418,8 @@ def solve_scores(
             "records may have been changed by randomisation. Ask about more records, or merge "
             "rare values."
         )
-    steady = sure >= SURE or scores.numbers * scores.size >= MOST_NUMBERS
+    # The spread is constant along an interval, or takes too long to be computed again.
+    steady = sure >= SURE or scores.numbers * scores.size >= 500_000_000
     if steady and (scores.family == "linear" or not scores.undone):
         half = half_a_record(se, step)
         off = np.maximum(np.abs(beta) - half, 0)
@@ -443,7 +436,7 @@ def _root(
 ) -> FloatArray:
     """Newton's steps, halved where the scores would grow."""
     score, slope = scores.at(beta, positive=positive)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(60):
         scale = _scale(slope)
         step = _solved(slope / scale[:, None] / scale, score / scale) / scale
         size, length = float(np.abs(score / scale).sum()), 1.0
@@ -494,11 +487,11 @@ def _require_finite(
 def _require_identified(
     scores: CorrectedScores, slope: FloatArray, beta: FloatArray, names: tuple[str, ...]
 ) -> float:
-    """The weakest information, in its standard errors; refused if it is too weak."""
+    """The weakest information, in its standard errors; refused if it has fewer than 4."""
     scale = _scale(slope)
     values, vectors = np.linalg.eigh((slope + slope.T) / 2 / scale[:, None] / scale)
     sure = scores.certainty(vectors[:, 0] / scale, beta) if values[0] > 1e-9 else 0.0
-    if sure >= WEAKEST:
+    if sure >= 4.0:
         return sure
     strength = np.abs(vectors[:, 0])
     blamed = [names[place] for place in np.argsort(-strength) if strength[place] > 0.3]
@@ -514,20 +507,12 @@ def _require_identified(
 
 # -- intervals ----------------------------------------------------------------------------
 
-MOST_TRIES, MOST_STEPS = 40, 25
-
 NEAR = 0.01
 """An end is found up to this share of the quantile."""
 
 ASIDE = 1e-9
 """An end is known up to ``NEAR`` only: a 0 close to one is put clearly to its own side, so that no
 p-value is 0.05 up to rounding."""
-
-BEYOND = 4.0
-"""Beyond this multiple of the end, 0 is rejected without an exact p-value."""
-
-FLAT = 1.005
-"""If twice the distance is rejected by less than this factor more, there is no end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -564,7 +549,8 @@ class ScoreTests:
             end = path.end(float(reach[side, place]), z)
             reach[side, place] = end
             if path.sign * self.root[place] < 0:
-                off = path.errors_at(distance) if distance < BEYOND * end else math.nan
+                # Far beyond the end 0 is rejected without an exact p-value.
+                off = path.errors_at(distance) if distance < 4.0 * end else math.nan
                 off = distance / float(self.se[place]) if math.isnan(off) else max(off, 0.0)
                 from_zero[place] = min(off, z - ASIDE) if distance <= end else max(off, z + ASIDE)
         return reach, from_zero
@@ -584,7 +570,7 @@ class _Path:
         inside, before = 0.0, 0.0
         outside, beyond = math.inf, math.inf
         tried = begin
-        for _ in range(MOST_TRIES):
+        for _ in range(40):
             errors = self.errors_at(tried)
             if math.isnan(errors):
                 return begin if tried <= begin else math.inf
@@ -592,8 +578,8 @@ class _Path:
                 return tried
             if errors > z:
                 outside, beyond = tried, errors
-            elif outside == math.inf and tried > begin and not errors > FLAT * before:
-                return math.inf
+            elif outside == math.inf and tried > begin and not errors > 1.005 * before:
+                return math.inf  # twice the distance is hardly rejected more: there is no end
             else:
                 inside, before = tried, errors
             part = (z - before) / (beyond - before)
@@ -627,7 +613,7 @@ class _Path:
         beta[self.place] = self.tests.root[self.place] + self.sign * distance
         se = self.tests.se[self.others]
         unsure = se > 0  # a coefficient without error may take any step
-        for _ in range(MOST_STEPS):
+        for _ in range(25):
             score, slope = self.tests.scores.at(beta)
             step = _solved(slope[self.aside], score[self.others])
             largest = float(np.max(np.abs(step[unsure]) / se[unsure], initial=0.0))

@@ -63,17 +63,12 @@ from pramana.analysis.latent_classes import LEAN
 from pramana.base.randomness import Keystream
 from pramana.types import FloatArray
 
-WIDEST = 600
-"""Singular values of a pair are only computed up to this many values on its smaller side."""
-
 NO_NOISE = 1e-9
 
 ENOUGH = 4.0
 """This many possible tables beyond one weigh as much as the guess from directions."""
 
 STEPS = 200
-NEXT_TO_NOTHING = 1e-14
-"""Newton's steps end where a sum is so near its total; usually after five."""
 
 INDEPENDENT_SHARE = 0.01
 """The share of independence in the guess, so that no cell starts at 0."""
@@ -117,7 +112,7 @@ def leaning(estimate: FloatArray, se: FloatArray, total: float | FloatArray) -> 
     for _ in range(STEPS):
         cells, width = _root(values - middle, apart)
         size = np.add.reduce(cells, axis=1, keepdims=True)
-        above = size > totals * (1 + NEXT_TO_NOTHING)
+        above = size > totals * (1 + 1e-14)
         if not above.any():
             break
         rises = np.add.reduce(divide(cells, width), axis=1, keepdims=True)
@@ -361,7 +356,7 @@ def shrunk(residuals: FloatArray) -> Signal:
     power, free = float((residuals**2).sum()), rows * columns
     if power <= 0 or free < 1:
         return residuals, 0.0, 1
-    if min(residuals.shape) > WIDEST:
+    if min(residuals.shape) > 600:  # for which singular values take too long
         return residuals, power, free
     left, values, right = np.linalg.svd(residuals, full_matrices=False)
     risk = free + (4 - free) * free / power if power > free else power - free
@@ -399,15 +394,11 @@ def _spectral_risk(values: FloatArray, rows: int, columns: int) -> float:
 PULLS = (1e5, 3e4, 1e4, 3e3, 1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0)
 """Pseudo-records to try, from nearly the prior to nearly none."""
 
-FAR_BEHIND = 3.0
-"""The walk ends at a fit whose log weight is so far below the best."""
 
 FOLDS = 5
 LARGE = 20_000
 """Above this many cells one part is held out instead of five, and the pairwise model is left out.
 """
-
-LONGEST_JUMP = 16.0
 
 
 def fit(released: FloatArray, channels: Channels) -> FloatArray:
@@ -505,7 +496,7 @@ def _jump(table: FloatArray, first: FloatArray, second: FloatArray, total: float
     along, across = ((second * part**2).sum() for part in (step, bend))
     if not (across > 0 and along > across):
         return second
-    length = min(math.sqrt(along / across), LONGEST_JUMP)
+    length = min(math.sqrt(along / across), 16.0)
     far = logs[0] + 2 * length * step + length**2 * bend
     jumped = np.exp(np.minimum(np.maximum(far, -700.0), 700.0))
     jumped = np.where(second > tiny, jumped, second)
@@ -560,7 +551,7 @@ def _weigh(
         # Less half the standard error of the gain [Yao].
         gains.append(float(gain - math.sqrt(square) / 2 - surprise + usual))
         rungs.append(tables)
-        if gains[-1] < max(gains) - FAR_BEHIND:
+        if gains[-1] < max(gains) - 3.0:  # clearly behind
             break
     weights = np.exp(np.array(gains) - max(gains))
     weights /= weights.sum()

@@ -98,10 +98,6 @@ def reading_of(records: ReleasedRecords) -> Reading:
 Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
 """Codes and labels of each column."""
 
-KEPT_ANSWERS, KEPT_ROWS = 128, 4096
-"""The most sums of records in memory that are kept, and the most rows of each: one question asks
-for the same sums several times, and so does the next question."""
-
 T = TypeVar("T", bound=Sized)
 
 
@@ -170,13 +166,16 @@ class ReleasedRecords:
         return tables
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """Compute what several questions need of a table in memory once; nobody changes it."""
+        """Compute what several questions need of a table in memory once; nobody changes it.
+
+        Up to 128 answers of 4,096 rows are kept.
+        """
         if self.opened.files or self.opened.format != "frame":
             return make()
         if key in self._kept:
             return cast("T", self._kept[key])
         made = make()
-        if len(made) <= KEPT_ROWS and len(self._kept) < KEPT_ANSWERS:
+        if len(made) <= 4096 and len(self._kept) < 128:
             self._kept[key] = made
         return made
 

@@ -227,10 +227,6 @@ def rounding_errors(
     return mean, shared, alone
 
 
-MOST_PLACES = 64
-"""Quantiles of more groups are taken together at this many values."""
-
-
 def with_rounded_weights(
     estimate: Estimate, question: Question, rounded: Rounded, reading: Reading
 ) -> Estimate:
@@ -308,7 +304,7 @@ def _rounded_quantiles(
     known = quantiles[np.isfinite(quantiles)]
     if not len(known):
         return estimate
-    places = np.unique(np.quantile(known, np.linspace(0, 1, MOST_PLACES), method="inverted_cdf"))
+    places = np.unique(np.quantile(known, np.linspace(0, 1, 64), method="inverted_cdf"))
     nearest = np.abs(np.nan_to_num(quantiles)[..., None] - places).argmin(axis=-1)
     variance = np.zeros(quantiles.shape)
     for at, place in enumerate(places.tolist()):

@@ -47,9 +47,6 @@ NORMALIZE: dict[Normalize, Share] = {
 SHRUNKEN = ("clipped", "shrunk")
 """Methods whose estimates are not the unbiased ones."""
 
-MODELLED = "model"
-"""The method of tables that no attribute set contains."""
-
 
 def cross_table(
     reading: Reading, question: Question, *, method: CountMethod, share: Share
@@ -62,7 +59,7 @@ def cross_table(
     place = 0 if share == "row" else len(question.by) - 1
     name, what = question.by[place], f"share within {question.by[place]}"
     table = _filtered_counts(reading, question, method=method, share=False)
-    if table.method == MODELLED:  # which takes no filters, and has no errors
+    if table.method == "model":  # which takes no filters, and has no errors
         return replace(table, what=what, estimate=_shares_of(table, place))
     whole = reading.counts(replace(question, by=(name,)), method=reading.unbiased, share=False)
     level = question.level

@@ -54,8 +54,6 @@ from pramana.types import FloatArray, IntArray
 JOINT_CELLS = 200_000
 """Up to this many cells the whole joint distribution is a candidate."""
 
-RICH = 40.0
-"""From this many effective records in a cell of the median pair on, a release is rich."""
 
 TINY = 1e-300
 PARTS = 3
@@ -86,7 +84,7 @@ def draw_from_model(
         fitted = [place[rows] for place in places]
     evidence, fit_evidence = _evidence(places, channels), _evidence(fitted, channels)
     small = prod(evidence.sizes) <= JOINT_CELLS
-    rich = _records_a_cell(evidence) >= RICH
+    rich = _records_a_cell(evidence) >= 40.0  # effective records
     if rich and small:
         drawn = _from_joint(places, fit_evidence, channels, keystream)
         return drawn, "the estimated joint distribution."
