@@ -1,10 +1,8 @@
 """How columns depend on each other: a test of independence, and how strong dependence usually is.
 
-The test is valid under randomisation.
 Two columns that are randomised by independent steps are independent in the original if and only if
-they are in the release: (p q') becomes (p A)(q B)'. So Pearson's test of the *released* table keeps
-its level without correction. (A test of estimated counts does not: their noise is many times
-larger.)
+they are in the release: Pearson's test of the *released* table keeps its level
+(docs/howto/independence.md).
 
 Where many expected counts are small, Pearson's statistic is not chi-squared. Given the margins,
 every pairing of the values of the two columns is then equally likely under independence: the
@@ -19,23 +17,12 @@ people: Pearson's statistic is a sum of chi-squares with weights d, the eigenval
 covariance of the shares against that of people counted once. Divided by the mean of the d, with
 degrees of freedom reduced by their variation, it is close to a chi-square [Rao84].
 
-Noise makes independent columns look dependent. The prior of Cramer's V separates the two: over
-1,500 pairs of columns of seven censuses and surveys it has the median 0.07, 0.39 at the 90th
-percentile and 0.72 at the 99th, a tail like 1 / V^2, as the density (1 + V / median)^-2 / median up
-to 1 has it. Where the data determine V, the prior changes next to nothing; where they do not, the
-estimate stays near independence.
-
-To invent strong dependence is worse than to understate it: more than V = 0.34 is estimated only
-where the release is a hundred times as likely under dependence (every V from 0 to 1 alike) as under
-independence. For independent columns that ratio is 1 on average, so that it reaches 100 in at most
-one table of a hundred (Markov; docs/howto/shrinkage.md).
-
-Small tables: the posterior mean over possible original tables. Counts cannot be negative, which
-excludes most of what strong noise could produce. Tables are drawn from the prior, from nearly
-independent ones to those with all but a few cells empty, each with the margins of the original.
-Each is weighted by the likelihood of the release and by the prior of its V. This needs drawn tables
-near the release: where few of them count, what the first guess found is taken instead. The draws
-come from a fixed keystream, so that an estimate depends on the release and on nothing else.
+Noise makes independent columns look dependent. A prior of Cramer's V separates the two, and more
+than V = 0.34 is estimated only where the release is a hundred times as likely under dependence as
+under independence. In small tables counts cannot be negative, which excludes most of what strong
+noise could produce: the estimate is the mean of drawn tables, each weighted by the likelihood of
+the release. Where few of them count, the first guess is taken instead. Draws come from a fixed
+keystream, so that an estimate depends on the release alone (docs/howto/shrinkage.md).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ from pramana.analysis.synthesis import (
     with_drawn_column,
 )
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
-from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, errors_of_shares
+from pramana.analysis.variance import JointErrors, Ratio, errors_of_shares
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered, TooLarge
@@ -291,13 +291,9 @@ class AttributeSamplingReading(BesideUnchanged):
             figures, most = self._shares(sums, counts, together, question), np.ones(())
         elif not question.weighted or self.records.weight is None:
             most = sums.everyone
-        low, high = bounded_interval(*figures, z=question.z(figures[0].size))
-        half = counts.half(question) / whole
-        low, high = np.maximum(low - half, 0), high + half
-        if most is not None:
-            low, high = np.minimum(low, most), np.minimum(high, most)
+        ends = counts.interval(figures, question, whole=whole, most=most)
         made = sums.estimate(
-            (*figures, low, high),
+            (*figures, *ends),
             question,
             "share" if share else "count",
             counts.reports,

@@ -33,7 +33,7 @@ from pramana.analysis.quantiles import Curve, quantiles_of
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.regularised_em import leaning
 from pramana.analysis.released_records import ReleasedRecords
-from pramana.analysis.variance import JointErrors, Ratio, half_a_record
+from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, half_a_record
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
 from pramana.mechanisms.mechanism import LOOK, AttributeSampler, AttributeSet, stated_sets
@@ -75,6 +75,21 @@ class ReportedTotals:
         """
         half = half_a_record(np.sqrt(self.people), self.step)
         return half if question.infer == "records" else np.zeros_like(half)
+
+    def interval(
+        self,
+        figures: Sequence[FloatArray],
+        question: Question,
+        *,
+        whole: float = 1.0,
+        most: FloatArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """The interval of counts, or of shares of the ``whole``, from 0 to ``most``."""
+        estimate, se = figures
+        half = self.half(question) / whole
+        low, high = bounded_interval(estimate, se, z=question.z(estimate.size))
+        low, high = np.maximum(low - half, 0), high + half
+        return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
 
 
 def reported_totals(

@@ -89,7 +89,7 @@ class Solved:
         counts, se, unseen = self.ratio.above, self.se, self.unseen
         low, high = bounded_interval(counts, se, z=z)
         half = half_a_record(se, unseen.step)
-        below, above = unseen.below(z), unseen.above(z)
+        below, above = unseen.ends(z)
         low = np.maximum(low - half, counts - unseen.nearer(z))
         low = np.maximum(np.minimum(low, counts - below), 0)
         high = np.maximum(np.maximum(high + half, counts + above), low)

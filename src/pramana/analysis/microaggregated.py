@@ -143,21 +143,15 @@ def grouped_values(
     )
 
 
+JOINT = Drawn(1.0, "the release keeps the joint distribution of the keys; errors are upper bounds.")
 DRAWS: dict[str, Drawn] = {
     NewKeys.HANDED_ROUND: Drawn(
         0.0, "keys were exchanged within groups: no count of them changed."
     ),
-    NewKeys.FROM_MEMBERS: Drawn(
-        1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
-    ),
-    NewKeys.AROUND: Drawn(
-        1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
-    ),
+    NewKeys.FROM_MEMBERS: JOINT,
+    NewKeys.AROUND: JOINT,
 }
 """What new keys preserve, by their origin; centres preserve no distribution."""
-
-FROM_THE_GROUP = (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS)
-"""New keys that come from the record's own group, so that known columns keep theirs."""
 
 
 class GroupsReading(BesideUnchanged):
@@ -298,9 +292,9 @@ class GroupsReading(BesideUnchanged):
         """Why no error can be stated: the columns whose association with the keys is attenuated."""
         certificate = self.records.certificate
         weight = [self.records.weight] if question.weighted and self.records.weight else []
-        within = self._keys in FROM_THE_GROUP
         safe = {column.name for column in certificate.schema.randomised}
-        safe |= set(certificate.schema.known if within else ())
+        if self._keys in (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS):
+            safe |= set(certificate.schema.known)  # keys of the record's own group keep these
         others = [name for name in dict.fromkeys([*names, *weight]) if name not in safe]
         changed = self.records.changed(names)
         keys = ", ".join(changed)

@@ -12,13 +12,10 @@ assumption on the distribution of the randomised columns or on the errors [Nakam
 of the u gives the standard errors (a sandwich), randomisation included. Records with the same
 released values have the same u but for the response, so sums over cells are all that is needed.
 
-Intervals end at the values that a test of the scores rejects. An estimate plus and minus a multiple
-of its standard error is right if the scores are linear in the coefficients and their spread is
-constant along the interval. With strong noise they are not. But at every value the sum of the
-scores is a sum of independent terms, of mean 0 if the value is true. So each value is tested by its
-own score and spread, with the other coefficients at the root of their scores, and the part of the
-score that they explain taken off [Neyman59]. If no value however large is rejected, the interval
-has no end.
+Intervals end at the values that a test of the scores rejects (docs/howto/regression.md). Each value
+is tested by its own score and spread, with the other coefficients at the root of their scores, and
+the part of the score that they explain taken off [Neyman59]. If no value however large is rejected,
+the interval has no end.
 """
 
 from __future__ import annotations

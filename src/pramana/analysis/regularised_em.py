@@ -2,17 +2,13 @@
 
     one-way margins -> denoised pairs -> pairwise log-linear model -> all tables
 
-Each model is the prior of the next, worth a number of pseudo-records. The data choose this number:
-a part of the released records is held out, the rest is fitted with ever fewer pseudo-records, and
-each fit is scored by the likelihood of the held-out records. From the score two things are taken
-off: half a standard error of the comparison, because with strong noise a fit to noise often looks
-better by chance, and how improbable its dependence is beforehand (association.py). The scores are
-log weights, and the result is the weighted mean of the fits. It stays near the prior if no fit is
-clearly better. The parts are drawn from a fixed keystream, so an estimate is a function of the
-release alone.
+Each model is the prior of the next, worth a number of pseudo-records. Fits with ever fewer of them
+are scored by the likelihood of held-out records, less half a standard error of the comparison, and
+less how improbable their dependence is beforehand (association.py). The scores are log weights, and
+the result is the weighted mean of the fits (docs/howto/shrinkage.md).
 
-Write x for the original table, y for the released one, P for the mechanism. Given a guess p of the
-original distribution, the expected original table of these records is
+Given a guess p of the original distribution, the released table y and the mechanism P, the expected
+original table of these records is
 
     z = p * P (y / (p P)).
 
@@ -20,15 +16,11 @@ Repeating p := z climbs the likelihood to its non-negative maximum, and then fol
 things hold it back: pseudo-records of a prior table (a Dirichlet prior), and a log-linear model, in
 which only the margins of z are passed on (iterative proportional fitting).
 
-The first guess of a table comes from its one- and two-way margins, with the noise taken out. The
-Pearson residuals of a released two-way table are noise of variance (nearly) 1 in every entry,
-whatever the matrices, plus what is left of the dependence. Dependence mostly lies in a few
-directions, noise in all of them. So the singular values of the residuals are shrunk by the rule
-that is optimal under white noise [Gavish], or all of it by one factor if Stein's estimate of the
-error is smaller then, as it is in small tables [Candes]. Undoing the matrices then amplifies little
-noise, which is weighed against the usual strength of dependence (association.py). The two-way
-tables are put together by iterative proportional fitting: the result is a log-linear model with
-pairwise terms.
+The first guess of a table comes from its one- and two-way margins. The Pearson residuals of a
+released two-way table are noise of variance (nearly) 1 in every entry, whatever the matrices, plus
+what is left of the dependence. Their singular values are shrunk by the rule that is optimal under
+white noise [Gavish], or all of it by one factor if Stein's estimate of the error is smaller then
+[Candes]. Undoing the matrices then amplifies little noise.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
 """Errors by replicate weights, and errors of weights that were rounded before the release.
 
-A survey that was drawn in clusters comes with further columns of weights, each as if a part of the
-sample had been left out. An estimate is made once with the weight and once with each of the R
-replicates, and its variance is
+An estimate is made once with the weight and once with each replicate weight r; its variance is
 
-    scale * sum_r (estimate_r - estimate)^2.                                [Wolter07, ch. 3 and 4]
+    scale * sum_r (estimate_r - estimate)^2                                 [Wolter07, ch. 3 and 4]
 
-Records are randomised independently, so that a variance that compares clusters includes this error.
-Few replicates estimate their spread badly: no error is smaller than that of the randomisation
-alone. A number that some replicate lacks, as the mean of a group in the one cluster left out, has
-no error by replicates, and its interval no end.
+and at least that of the randomisation alone. A number that some replicate lacks has no error by
+replicates, and its interval no end (docs/howto/weights.md).
 
 Rounded weights. The original weights of all records with one released weight w may be denser at
 either end of its step: with a density that is linear in the step their mean lies within step / 6 of

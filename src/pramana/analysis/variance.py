@@ -143,7 +143,7 @@ class Unseen:
 
     >>> from pramana.analysis.question import quantile
     >>> nobody, more = np.zeros(2), np.array([0.0, 1.0])
-    >>> Unseen(nobody, more, nobody, 1.0).above(quantile(0.95)).round(2)
+    >>> Unseen(nobody, more, nobody, 1.0).ends(quantile(0.95))[1].round(2)
     array([-inf, 5.16])
     """
 
@@ -153,17 +153,9 @@ class Unseen:
     step: FloatArray | float
     least: FloatArray | float = 0.0
 
-    def above(self, z: float) -> FloatArray:
-        """How many more there can be: records of this group that were released in others."""
-        return self._off(self.more, z)
-
-    def below(self, z: float) -> FloatArray:
-        """How many fewer there can be: records of other groups that were released here."""
-        return self._off(np.maximum(self.strangers, 0), z)
-
     def ends(self, z: float) -> Interval:
-        """Both."""
-        return self.below(z), self.above(z)
+        """How many fewer there can be, if records of other groups were released here, and more."""
+        return self._off(np.maximum(self.strangers, 0), z), self._off(self.more, z)
 
     def nearer(self, z: float) -> FloatArray:
         """How many fewer there can be where fewer records have a smaller error.
