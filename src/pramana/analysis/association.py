@@ -247,7 +247,7 @@ class IndependenceTest(Shown):
         weight: The column that weighed the records, if one did.
     """
 
-    by: tuple[str, str]
+    by: tuple[str, ...]
     statistic: float
     degrees: float
     p_value: float
@@ -286,7 +286,6 @@ def independence_test(
     if moments.count <= 0:
         raise InvalidTable("There are no released records to test.")
     channels = Channels(layout)
-    by = (layout.by[0], layout.by[1])
     if moments.weighted:
         statistic, degrees = weighted_statistic(moments, channels)
         why = (
@@ -294,7 +293,7 @@ def independence_test(
             "randomisation."
         )
         tail = chi_square_tail(statistic, degrees)
-        return IndependenceTest(by, statistic, degrees, tail, "rao-scott", why)
+        return IndependenceTest(layout.by, statistic, degrees, tail, "rao-scott", why)
     if len(layout.axes) == 2 and all(axis.whole for axis in layout.axes):
         channels.solve(np.zeros(layout.shape))  # refuses a matrix that hides the dependence
         return _pearson(moments.records, layout, inflated)
@@ -333,8 +332,7 @@ def _pearson(released: FloatArray, layout: Layout, inflated: float) -> Independe
             method, p_value = "moments", _matched_tail(table, statistic)
             reference = "by a chi-square of the same mean and variance"
         why += f" Many expected counts are small: the p-value is given the margins, {reference}."
-    by = (layout.by[0], layout.by[1])
-    return IndependenceTest(by, statistic, degrees, p_value, method, why)
+    return IndependenceTest(layout.by, statistic, degrees, p_value, method, why)
 
 
 PERMUTATIONS: Final = 1_999
@@ -408,22 +406,18 @@ def _likelihood_ratio(released: FloatArray, layout: Layout, channels: Channels) 
             break
     expected = channels.forward(model)
     seen = released > 0
-    statistic = 2 * float(released[seen] @ np.log(released[seen] / expected[seen]))
+    statistic = max(2 * float(released[seen] @ np.log(released[seen] / expected[seen])), 0.0)
     degrees = axis.size - 1 - sum(int(code.max()) for code in codes)
     few = " Many expected counts are small: the p-value may be too small. Merge rare values."
     return IndependenceTest(
-        (layout.by[0], layout.by[1]),
-        max(statistic, 0.0),
+        layout.by,
+        statistic,
         degrees,
-        chi_square_tail(max(statistic, 0.0), degrees),
+        chi_square_tail(statistic, degrees),
         "likelihood-ratio",
         f"the columns were randomised together, so independence of the original was fitted by EM."
         f"{few if _sparse(expected) else ''}",
     )
-
-
-MOST_CELLS = 400
-"""Of this many cells the covariance is written out."""
 
 
 def weighted_statistic(moments: Moments, channels: Channels) -> tuple[float, float]:
@@ -431,9 +425,9 @@ def weighted_statistic(moments: Moments, channels: Channels) -> tuple[float, flo
     counts = channels.solve(moments.w)
     table = channels.layout.lay_out(counts)
     rows, columns = table.sum(axis=1) != 0, table.sum(axis=0) != 0
-    if table.size > MOST_CELLS:
+    if table.size > 400:
         raise TooLarge(
-            f"With weights the test takes tables of up to {MOST_CELLS} cells, and this one has "
+            "With weights the test takes tables of up to 400 cells, and this one has "
             f"{table.size:,}. Merge values, or test records with weighted=False."
         )
     kept = table[np.ix_(rows, columns)]
@@ -442,12 +436,8 @@ def weighted_statistic(moments: Moments, channels: Channels) -> tuple[float, flo
     units = np.eye(table.size).reshape(-1, *table.shape)[np.outer(rows, columns).ravel()]
     weights = np.zeros_like(counts), np.ones_like(counts)
     covariance = linear_covariance(moments, channels, weights, list(units), infer="population")
-    return _corrected(kept, covariance, moments.count)
-
-
-def _corrected(table: FloatArray, covariance: FloatArray, records: float) -> tuple[float, float]:
-    total = float(table.sum())
-    shares = table / total
+    total, records = float(kept.sum()), moments.count
+    shares = kept / total
     down, across = shares.sum(axis=1), shares.sum(axis=0)
     if total <= 0 or (down <= 0).any() or (across <= 0).any():
         raise NotCovered(
@@ -456,11 +446,7 @@ def _corrected(table: FloatArray, covariance: FloatArray, records: float) -> tup
         )
     gap = (shares - np.outer(down, across))[:-1, :-1].ravel()
     # The derivatives of the gaps by shares, and of shares by counts (times the total).
-    height, width = shares.shape
-    one, other = np.eye(height)[:-1], np.eye(width)[:-1]
-    by_shares = np.kron(one, other)
-    by_shares -= np.kron(one, np.outer(across[:-1], np.ones(width)))
-    by_shares -= np.kron(np.outer(down[:-1], np.ones(height)), other)
+    by_shares = np.kron(*(np.eye(len(m))[:-1] - m[:-1, None] for m in (down, across)))
     by_counts = np.eye(shares.size) - np.outer(shares.ravel(), np.ones(shares.size))
     slopes = by_shares @ by_counts / total
     spread = records * slopes @ covariance @ slopes.T

@@ -51,7 +51,7 @@ from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, stated_sets
 from pramana.mechanisms.transition import Label
 from pramana.schema.codec import encode_released
-from pramana.schema.joint_cells import cell_numbers
+from pramana.schema.joint_cells import cell_codes, cell_numbers
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, IntArray
 
@@ -330,17 +330,12 @@ def share_of_cells(
     inside: Mapping[str, tuple[Label, ...]] | None = None,
 ) -> FloatArray:
     """The share of a set's cells in each cell of some of its columns, and in a filter."""
-    codes = {
-        name: {label: code for code, label in enumerate(schema.column(name).labels)}
-        for name in attributes.columns
-    }
-    shares: FloatArray = np.zeros(prod(len(codes[name]) for name in names))
-    for labels in attributes.cells:
-        cell = dict(zip(attributes.columns, labels, strict=True))
-        if all(cell[name] in allowed for name, allowed in (inside or {}).items()):
-            place = 0
-            for name in names:
-                place = place * len(codes[name]) + codes[name][cell[name]]
-            shares[place] += 1
-    shares /= attributes.matrix.size
-    return shares
+    labels = {name: schema.column(name).labels for name in attributes.columns}
+    codes = dict(zip(labels, cell_codes(list(labels.values()), attributes.cells), strict=True))
+    number = len(attributes.cells)
+    inside_filter = np.ones(number, dtype=bool)
+    for name, allowed in (inside or {}).items():
+        inside_filter &= np.isin(codes[name], [labels[name].index(label) for label in allowed])
+    shape = [len(labels[name]) for name in names]
+    cells = cell_numbers([codes[name] for name in names], shape, records=number)
+    return np.bincount(cells, inside_filter, prod(shape)) / attributes.matrix.size

@@ -26,7 +26,7 @@ white noise [Gavish], or all of it by one factor if Stein's estimate of the erro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -45,7 +45,6 @@ from pramana.analysis.association import (
 from pramana.analysis.channels import (
     Channels,
     Margins,
-    Verb,
     divide,
     expected_truth,
     fit_margins,
@@ -130,9 +129,6 @@ def shrink_singular_values(values: FloatArray, rows: int, columns: int) -> Float
     return np.where(scaled > 1 + np.sqrt(ratio), shrunk, 0)
 
 
-Counted = Callable[[tuple[int, ...]], FloatArray]
-"""Gives the released table of some axes, all others summed out."""
-
 Signal = tuple[FloatArray, float, int]
 """A table, its squared length in errors, and in how many coordinates."""
 
@@ -173,20 +169,16 @@ def first_guess(released: FloatArray, channels: Channels) -> FirstGuess:
     if total <= 0:  # a single record, which is held out
         return FirstGuess(np.ones(released.shape))
 
-    def counted(axes: tuple[int, ...]) -> FloatArray:
-        out = tuple(axis for axis in range(ways) if axis not in axes)
-        return np.asarray(released.sum(axis=out), dtype=np.float64)
-
     def spanning(table: FloatArray, axes: tuple[int, ...]) -> FloatArray:
         """The same table in a shape that broadcasts against all axes."""
         return table.reshape([released.shape[a] if a in axes else 1 for a in range(ways)])
 
-    singles = [single_margin(counted, channels, axis) for axis in range(ways)]
+    singles = [single_margin(released, channels, axis) for axis in range(ways)]
     independent = np.full(released.shape, total)
     for axis, single in enumerate(singles):
         independent = independent * spanning(single / max(total, 1e-300), (axis,))
     pairs = list(combinations(range(ways), 2))
-    guesses = [_usual_pair(counted, channels, (a, b), (singles[a], singles[b])) for a, b in pairs]
+    guesses = [_usual_pair(released, channels, (a, b), (singles[a], singles[b])) for a, b in pairs]
     targets = [spanning(guess.table, pair) for guess, pair in zip(guesses, pairs, strict=True)]
     table = independent
     for _ in range(20 if table.size > 100_000 else 60):
@@ -200,11 +192,11 @@ def first_guess(released: FloatArray, channels: Channels) -> FirstGuess:
     return replace(guesses[0], table=table) if ways == 2 else FirstGuess(table)
 
 
-def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray:
+def single_margin(released: FloatArray, channels: Channels, axis: int) -> FloatArray:
     """The margin of one axis, non-negative; shrunk if it is noise."""
     places = channels.closure((axis,))
     sub = Channels(channels.layout.only(places))
-    seen = counted(places)
+    seen = _marginal(released, range(released.ndim), places)
     estimate = _marginal(sub.solve(seen), places, (axis,))
     total = float(seen.sum())
     even = np.full(estimate.size, total / estimate.size)
@@ -217,16 +209,16 @@ def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray
     return leaning(even + keep * (estimate - even), keep * np.sqrt(variance), total)
 
 
-def _marginal(table: FloatArray, places: tuple[int, ...], keep: tuple[int, ...]) -> FloatArray:
+def _marginal(table: FloatArray, places: Sequence[int], keep: tuple[int, ...]) -> FloatArray:
     out = tuple(at for at, place in enumerate(places) if place not in keep)
     return np.asarray(table.sum(axis=out), dtype=np.float64)
 
 
 def _usual_pair(
-    counted: Counted, channels: Channels, pair: tuple[int, int], margins: MarginPair
+    released: FloatArray, channels: Channels, pair: tuple[int, int], margins: MarginPair
 ) -> FirstGuess:
     """The two-way margin whose dependence is no stronger than noise and experience allow."""
-    seen = ReleasedPair.of(counted, channels, pair, margins)
+    seen = ReleasedPair.of(released, channels, pair, margins)
     dependence, square, free = seen.white() if seen.alone else seen.in_strata()
     keep, evidence = usual_part(strength_of(dependence, seen.independent), square, free)
     kept, averaged = keep * dependence, seen.small and seen.noise > NO_NOISE
@@ -262,11 +254,11 @@ class ReleasedPair:
 
     @classmethod
     def of(
-        cls, counted: Counted, channels: Channels, pair: tuple[int, int], margins: MarginPair
+        cls, released: FloatArray, channels: Channels, pair: tuple[int, int], margins: MarginPair
     ) -> ReleasedPair:
-        """Counted, with the given margins of the original data."""
+        """From the table of all axes, with the given margins of the original data."""
         places = channels.closure(pair)
-        seen = counted(places)
+        seen = _marginal(released, range(released.ndim), places)
         independent = np.outer(*margins) / max(float(seen.sum()), 1e-300)
         return cls(seen, Channels(channels.layout.only(places)), places, pair, independent)
 
@@ -456,8 +448,7 @@ def climb(
     table: FloatArray = start * (total / start.sum())
 
     def one_round(table: FloatArray) -> FloatArray:
-        ratio = divide(released, _through(channels, "forward", table))
-        expected: FloatArray = table * _through(channels, "backward", ratio) + added
+        expected: FloatArray = expected_truth(released, table, channels) + added
         expected = expected * (total / expected.sum())
         if margins is None:
             return expected
@@ -470,12 +461,6 @@ def climb(
         table = one_round(_jump(table, first, second, total))
         if settled:
             break
-    return table
-
-
-def _through(channels: Channels, verb: Verb, table: FloatArray) -> FloatArray:
-    for channel in channels.each:
-        table = channel.along(verb, table)
     return table
 
 

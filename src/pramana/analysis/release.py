@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -87,10 +87,6 @@ from pramana.verification.checks import Verdict
 from pramana.verification.consistency import require_consistent
 from pramana.verification.verify import verify_folder
 from pramana.verification.whole_file import FileRisk, Publishable, file_risk, verdict_of
-
-Ask: TypeAlias = Callable[[Reading, Question], Estimate]
-"""Asks an estimator a question."""
-
 
 INTERNAL = frozenset({"in_words", "like", "opened", "reading", "require_sound", "synthesized",
                       "write_synthetic"})  # fmt: skip
@@ -684,7 +680,12 @@ class Release:
         require_comparable(schema, conditions)
         return tuple(conditions)
 
-    def _answer(self, ask: Ask, question: Question, rounded: Rounded) -> Estimate:
+    def _answer(
+        self,
+        ask: Callable[[Reading, Question], Estimate],
+        question: Question,
+        rounded: Rounded,
+    ) -> Estimate:
         """The estimate, with errors by replicate weights and errors of rounded weights.
 
         ``ask`` is repeated with each replicate. A weight is not weighted by itself.
@@ -771,12 +772,9 @@ class Release:
         return notes
 
 
-KINDS_OF_FRAME = ("arrow", "pandas", "polars")
-
-
 def load_release(folder: str | Path, *, like: str = "arrow") -> Release:
     """Open a release folder whose certificate and data are as they were written."""
-    require_choice("like", like, KINDS_OF_FRAME)
+    require_choice("like", like, ("arrow", "pandas", "polars"))
     frame = None if like == "arrow" else import_module(like).DataFrame()
     folder = Path(folder)
     certificate = read_certificate(folder)

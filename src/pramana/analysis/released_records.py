@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -94,9 +94,6 @@ def reading_of(records: ReleasedRecords) -> Reading:
     """The one that the kind of the release names."""
     return READINGS[records.certificate.kind](records)
 
-
-Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
-"""Codes and labels of each column."""
 
 T = TypeVar("T", bound=Sized)
 
@@ -309,7 +306,9 @@ class ReleasedRecords:
         sums = [layout.table(rows, term) for term in sums_in(table).values()]
         return Moments(*sums, released=float(self.certificate.records)), layout
 
-    def coded(self, table: pa.Table, columns: Sequence[str]) -> Coded:
+    def coded(
+        self, table: pa.Table, columns: Sequence[str]
+    ) -> tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]:
         """Codes of the rows, and the labels of each column in their order."""
         codes: dict[str, Codes] = {}
         labels: dict[str, tuple[Label, ...]] = {}
