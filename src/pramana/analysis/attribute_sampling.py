@@ -28,7 +28,6 @@ from pramana.analysis.counts import (
     SMALL_ERROR,
     expected_error,
     off_by,
-    require_method,
     shrunk_words,
 )
 from pramana.analysis.estimates import Estimate
@@ -46,7 +45,6 @@ from pramana.analysis.regression_results import Regression
 from pramana.analysis.regularised_em import usual_pair
 from pramana.analysis.released_records import ReleasedRecords
 from pramana.analysis.synthesis import (
-    SYNTHESIS_METHODS,
     Companion,
     SynthesisMethod,
     company_of,
@@ -56,7 +54,6 @@ from pramana.analysis.synthesis import (
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
 from pramana.analysis.variance import JointErrors, Ratio, errors_of_shares
 from pramana.base.randomness import Keystream, Stream
-from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, stated_sets
 from pramana.mechanisms.transition import Label
@@ -265,7 +262,6 @@ class AttributeSamplingReading(BesideUnchanged):
 
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """From every report that holds the columns; from the model where none does."""
-        require_method(method)
         changed = self._changed(question)
         if not changed:
             return self.unchanged.counts(question, method=method, share=share)
@@ -461,7 +457,6 @@ class AttributeSamplingReading(BesideUnchanged):
         self, keystream: Keystream, *, method: SynthesisMethod, redraw: bool = False
     ) -> pa.Table:
         """Whole records drawn from the model, given columns released unchanged, which stay."""
-        require_choice("method", method, SYNTHESIS_METHODS)
         if method == "rank":
             raise NotCovered(
                 "Method rank needs whole records, and here each record reports some columns only: "

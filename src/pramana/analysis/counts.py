@@ -53,12 +53,6 @@ from pramana.base.rounding import require_choice
 from pramana.errors import InvalidTable, NotCovered
 from pramana.types import FloatArray
 
-
-def require_method(method: str) -> None:
-    """Refuse a name that is no method."""
-    require_choice("method", method, METHODS)
-
-
 SMALL_ERROR = 0.05
 """Up to this expected error, as a share of all records, an unbiased estimate is good enough."""
 
@@ -195,7 +189,7 @@ def estimate_counts(
         question: What the intervals mean.
         share: Shares of the records (that pass the filter) instead of counts.
     """
-    require_method(method)
+    require_choice("method", method, METHODS)
     if moments.count <= 0:
         raise InvalidTable(
             "There are no released records to estimate from. Does the filter select any?"

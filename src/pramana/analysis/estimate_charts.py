@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -72,13 +73,9 @@ def regression_chart(regression: Regression) -> Any:
     names = [name for name in regression.names if name != INTERCEPT] or list(regression.names)
     rows = []
     for name in names:
-        coefficient = regression[name]
-        numbers = {
-            "estimate": coefficient["coefficient"],
-            "low": coefficient["low"],
-            "high": coefficient["high"],
-        }
-        rows.append({"row": name, "colour": name, **numbers})
+        number = regression[name]
+        ends = {"low": number["low"], "high": number["high"]}
+        rows.append({"row": name, "colour": name, "estimate": number["coefficient"], **ends})
     return _chart(
         rows,
         side=("coefficient of", names),
@@ -103,29 +100,27 @@ def _chart(
     alt = altair()
     whole = [row for row in rows if math.isfinite(row["estimate"])]
     offset = len(colour[1]) if colour else 1
-    y = alt.Y(
-        "row:N",
-        sort=side[1],
-        title=side[0],
-        axis=alt.Axis(titlePadding=14, labelLimit=LONGEST),
-    )
+    rows_down = alt.Axis(titlePadding=14, labelLimit=LONGEST)
     scale = alt.Scale(zero=False, nice=True)
     # In full; by powers of ten only where all numbers are small.
     largest = max((abs(row["estimate"]) for row in whole), default=1)
     axis = alt.Axis(format=",.6~f" if largest >= SMALL else ".3~g", tickCount=6)
-    x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)
-    shared: Form = {"y": y}
+    across = partial(alt.X, title=value, scale=scale, axis=axis)
+    shared: Form = {"y": alt.Y("row:N", sort=side[1], title=side[0], axis=rows_down)}
     shaped: Form = {}
     if colour:
         name, values = colour
         shared["yOffset"] = alt.YOffset("colour:N", sort=values)
         colours = [COLOURS[at % len(COLOURS)] for at in range(offset)]
-        scale_of = alt.Scale(domain=values, range=colours)
-        shared["color"] = alt.Color("colour:N", sort=values, title=name, scale=scale_of)
+        named = {"sort": values, "title": name}
+        shared["color"] = alt.Color(
+            "colour:N", scale=alt.Scale(domain=values, range=colours), **named
+        )
         # Values that share a colour differ in shape.
         shapes = [SHAPES[at // len(COLOURS) % len(SHAPES)] for at in range(offset)]
-        scale_of = alt.Scale(domain=values, range=shapes)
-        shaped["shape"] = alt.Shape("colour:N", sort=values, title=name, scale=scale_of)
+        shaped["shape"] = alt.Shape(
+            "colour:N", scale=alt.Scale(domain=values, range=shapes), **named
+        )
     fixed = {} if colour else {"color": COLOURS[0]}
     drawn, arrows = _drawn(whole)
     ends = [row for row in drawn if None not in (row["low"], row["high"])]
@@ -134,15 +129,15 @@ def _chart(
     tips = [
         alt.Chart(rows_of(open_ends))
         .mark_point(filled=True, size=60, opacity=1, shape=shape, **fixed)
-        .encode(x=alt.X("end:Q", title=value, scale=scale, axis=axis), **shared)
+        .encode(x=across("end:Q"), **shared)
         for shape, open_ends in arrows.items()
     ]
     layers = [
-        bars.encode(
-            x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2=alt.X2("high:Q"), **shared
-        ),
+        bars.encode(x=across("low:Q"), x2=alt.X2("high:Q"), **shared),
         *tips,
-        base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared, **shaped),
+        base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(
+            x=across("estimate:Q"), **shared, **shaped
+        ),
     ]
     if rule is not None:
         line = alt.Chart(rows_of([{"at": rule}]))

@@ -37,7 +37,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.association import IndependenceTest, independence_test
-from pramana.analysis.counts import as_released, require_method
+from pramana.analysis.counts import as_released
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.layout import Layout, Moments
@@ -117,8 +117,6 @@ def grouped_values(
     total: bool = False,
 ) -> Estimate:
     """Means (or totals) of a key in cells of keys, as released."""
-    if moments.count <= 0:
-        raise InvalidTable("No released record with a value is left. Does the filter select any?")
     (wy, wwy, wwyy), records = moments.values, moments.sample
     times, z = drawn.times(question), question.z(wy.size)
     second = times * (wwyy - wy**2 / records)
@@ -159,7 +157,6 @@ class GroupsReading(BesideUnchanged):
 
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """As released: unbiased where only keys are asked about."""
-        require_method(method)
         if not self.records.changed(question.names):
             return self.unchanged.counts(question, method=method, share=share)
         drawn = self._drawn()
