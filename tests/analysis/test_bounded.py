@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pramana.analysis.counts import bounded_counts
+from pramana.analysis.counts import withheld_counts
 from pramana.analysis.layout import Layout
 from pramana.mechanisms.mechanism import Mechanism
 
@@ -20,7 +20,7 @@ def poisson(mean, most=40):
 def counted(counts, error):
     """A column of two values."""
     layout = Layout.of(["sex"], labels={"sex": ("F", "M")}, mechanism=Mechanism(()))
-    return bounded_counts(counts, layout, error=error)
+    return withheld_counts(counts, layout, error=error, biased=True)
 
 
 @pytest.mark.parametrize("level", [0.05, 0.5, 0.95])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.analysis.counts import invariant_counts
+from pramana.analysis.counts import withheld_counts
 from pramana.analysis.question import Question
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism, Step
@@ -31,7 +31,7 @@ def test_counts_as_they_stand_are_unbiased_and_covered():
 
     values = layout.axes[0].step.matrix.values
     variance = truth @ (values * (1 - values))
-    results = [invariant_counts(table, layout, variance=variance) for table in tables]
+    results = [withheld_counts(table, layout, error=np.sqrt(variance)) for table in tables]
 
     errors = tables.std(axis=0) / np.sqrt(len(tables))
     assert (np.abs(tables.mean(axis=0) - truth) < 4 * errors).all()
@@ -43,9 +43,9 @@ def test_a_stated_variance_is_used_when_the_matrix_is_withheld():
     """The certificate may give the variances and keep the matrix."""
     layout = layout_of((3,), Mechanism(()))
 
-    result = invariant_counts([10, 20, 30], layout, variance=[4.0, 9.0, 12.25])
-    wider = invariant_counts(
-        [10, 20, 30], layout, variance=[4.0, 9.0, 12.25], question=Question(infer="population")
+    result = withheld_counts([10, 20, 30], layout, error=[2.0, 3.0, 3.5])
+    wider = withheld_counts(
+        [10, 20, 30], layout, error=[2.0, 3.0, 3.5], question=Question(infer="population")
     )
 
     assert result.method == "as released"
@@ -72,7 +72,7 @@ def test_one_figure_for_all_values_is_no_excuse_for_the_rare(infer):
         truth = rng.multinomial(n, shares) if infer == "population" else np.round(n * shares)
         own = truth / n if infer == "population" else values[0]
         table = rng.multinomial(n, own)
-        found = invariant_counts(table, layout, variance=stated**2, question=question)
+        found = withheld_counts(table, layout, error=stated, question=question)
         held.append((found.low <= n * shares) & (n * shares <= found.high))
         wide.append(found.high - found.low)
     assert (np.mean(held, axis=0) > 0.94).all()
@@ -83,6 +83,6 @@ def test_one_figure_for_all_values_is_no_excuse_for_the_rare(infer):
 def test_two_columns_are_refused():
     """Only one-way frequencies are unchanged; their dependence is not."""
     with pytest.raises(NotCovered, match="one column"):
-        invariant_counts(np.ones((2, 2)), layout_of((2, 2), Mechanism(())), variance=1.0)
+        withheld_counts(np.ones((2, 2)), layout_of((2, 2), Mechanism(())), error=1.0)
     with pytest.raises(InvalidTable, match="released records"):
-        invariant_counts([0, 0], layout_of((2,), Mechanism(())), variance=1.0)
+        withheld_counts([0, 0], layout_of((2,), Mechanism(())), error=1.0)

@@ -9,15 +9,15 @@ Where the matrices are published there are three methods:
 
 Standard errors and intervals are those of the unbiased estimate, whatever the method.
 
-``invariant_counts`` reads a withheld matrix that leaves frequencies unchanged in expectation
+``withheld_counts`` reads a withheld matrix that leaves frequencies unchanged in expectation
 [Ghatak, Sec. 2]: released frequencies are unbiased. Their variance is sum_i t_i P_ij (1 - P_ij).
 The certificate states one number for all values of a column, which is far too large for rare ones.
 The released count gives a second bound: it is a sum of n independent draws of ones and zeros with
 mean t_j, which varies by at most t_j (1 - t_j / n). The interval has every t_j that neither bound
 refutes [Wilson27].
 
-``bounded_counts`` reads a withheld matrix that moves frequencies by a stated error e, which no sum
-of bias and standard deviation exceeds: z e to both sides holds as often as z >= 1 standard
+Another withheld matrix moves frequencies by a stated error e, which no sum of bias and standard
+deviation exceeds: z e to both sides holds as often as z >= 1 standard
 deviations do (docs/proofs/withheld_matrices.md). About a population the deviation of the sample is
 added to e: sqrt(s^2 + d^2) <= s + d. A difference of two counts errs by z times both errors at
 most.
@@ -309,7 +309,20 @@ def as_released(
     )
 
 
-def _one_column(released: ArrayLike, layout: Layout) -> tuple[FloatArray, float]:
+def withheld_counts(
+    released: ArrayLike,
+    layout: Layout,
+    *,
+    error: ArrayLike,
+    biased: bool = False,
+    question: Question = USUAL,
+    share: bool = False,
+) -> Estimate:
+    """Released counts (or shares) of one column, by the ``error`` that the certificate states.
+
+    It is the standard deviation of each unbiased count, or if ``biased`` a bound of bias and
+    standard deviation together.
+    """
     counts = np.asarray(released, dtype=np.float64)
     if len(layout.axes) != 1 or not layout.axes[0].whole:
         raise NotCovered(
@@ -318,77 +331,40 @@ def _one_column(released: ArrayLike, layout: Layout) -> tuple[FloatArray, float]
         )
     if counts.shape != layout.shape or counts.sum() <= 0:
         raise InvalidTable("There must be released records, one count for each value.")
-    return counts, float(counts.sum())
-
-
-def _luck(counts: FloatArray, total: float) -> FloatArray:
-    """The variance of a sample of as many records; a released count of 0 may hide some."""
-    near = np.clip(counts, 1, max(total - 1, 1))
-    return near * (1 - near / total)
-
-
-def invariant_counts(
-    released: ArrayLike,
-    layout: Layout,
-    *,
-    variance: ArrayLike,
-    question: Question = USUAL,
-    share: bool = False,
-) -> Estimate:
-    """Released counts (or shares) of one column, unbiased, with the stated ``variance`` of each."""
-    counts, total = _one_column(released, layout)
-    stated = np.asarray(variance, dtype=np.float64)
-    sampled = 1.0 if question.infer == "population" else 0.0
-    most = _luck(counts, total)
-    se = np.sqrt(np.maximum(np.minimum(stated, most) + sampled * most, 0))
-    z, half = question.z(counts.size), half_a_record(se, 1.0)
-    low, high = not_refuted(counts, total, z=z, known=stated, times=sampled)
-    least, largest = not_refuted(counts, total, z=z, times=sampled + 1)
-    low = np.maximum(np.maximum(low, least) - half, 0)
-    high = np.minimum(np.minimum(high, largest) + half, total)
+    total, z = float(counts.sum()), question.z(counts.size)
+    stated = np.broadcast_to(np.asarray(error, dtype=np.float64), counts.shape)
+    near = np.clip(counts, 1, max(total - 1, 1))  # a released count of 0 may hide some
+    luck, sampled = near * (1 - near / total), float(question.infer == "population")
+    if biased:
+        se = stated + np.sqrt(luck) * sampled
+        reach = max(z, BIAS) * se + half_a_record(se, 1.0)
+        low, high = counts - reach, counts + reach
+        why = (
+            "the matrix is withheld and may move frequencies: se bounds bias and standard "
+            "deviation together, as the certificate states it."
+        )
+    else:
+        se = np.sqrt(np.minimum(stated**2, luck) + sampled * luck)
+        half = half_a_record(se, 1.0)
+        low, high = not_refuted(counts, total, z=z, known=stated**2, times=sampled)
+        least, largest = not_refuted(counts, total, z=z, times=sampled + 1)
+        low, high = np.maximum(low, least) - half, np.minimum(high, largest) + half
+        why = (
+            "the matrix leaves frequencies unchanged in expectation: released counts are unbiased. "
+            "se is the largest that the certificate and the count itself allow."
+        )
     return as_released(
         layout,
-        (counts, se, low, high),
+        (counts, se, np.maximum(low, 0), np.minimum(high, total)),
         question,
         whole=total,
         share=share,
-        why="the matrix leaves frequencies unchanged in expectation: released counts are unbiased. "
-        "se is the largest that the certificate and the count itself allow.",
+        why=why,
         records=total,
+        step=float(biased),
+        least_z=BIAS * biased,
     )
 
 
 BIAS: Final = 1.0
 """How many errors an interval reaches at least, however low its level: all of one may be bias."""
-
-
-def bounded_counts(
-    released: ArrayLike,
-    layout: Layout,
-    *,
-    error: ArrayLike,
-    question: Question = USUAL,
-    share: bool = False,
-) -> Estimate:
-    """Released counts (or shares) of one column, with intervals that hold whatever the bias.
-
-    ``error`` bounds the sum of bias and standard deviation of each count.
-    """
-    counts, total = _one_column(released, layout)
-    se = np.broadcast_to(np.asarray(error, dtype=np.float64), counts.shape)
-    if question.infer == "population":
-        se = se + np.sqrt(_luck(counts, total))
-    reach = max(question.z(counts.size), BIAS) * se + half_a_record(se, 1.0)
-    low, high = np.maximum(counts - reach, 0), np.minimum(counts + reach, total)
-    return as_released(
-        layout,
-        (counts, se, low, high),
-        question,
-        whole=total,
-        share=share,
-        why="the matrix is withheld and may move frequencies: se bounds bias and standard "
-        "deviation together, as the certificate states it.",
-        records=total,
-        step=1.0,
-        least_z=BIAS,
-    )

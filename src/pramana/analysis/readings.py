@@ -20,17 +20,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NoReturn, cast
+from typing import ClassVar, NoReturn, cast
 
 import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.association import IndependenceTest, independence_test
-from pramana.analysis.counts import (
-    bounded_counts,
-    estimate_counts,
-    invariant_counts,
-)
+from pramana.analysis.counts import estimate_counts, withheld_counts
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.features import numbers_of
 from pramana.analysis.formulas import cells_of_steps, fit_formula, variables_of
@@ -54,7 +50,6 @@ from pramana.engine.base import Condition, Operator, sums_in
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.schema.joint_cells import cell_numbers
-from pramana.types import FloatArray
 
 SYNTHETIC_NOTE = (
     "Synthetic records by pramana, drawn from a release: no row is a person. They have no "
@@ -215,6 +210,7 @@ class WithheldReading(BesideUnchanged):
 
     kept: ClassVar[str] = "released frequencies are unbiased"
     crossed: ClassVar[str] = "are attenuated by an unknown amount"
+    biased: ClassVar[bool] = False
 
     def distorted(self, names: Sequence[str]) -> str:
         """Several columns, if one of them was randomised."""
@@ -246,13 +242,10 @@ class WithheldReading(BesideUnchanged):
                 "released frequencies are available."
             )
         moments, layout = self.records.sums(replace(question, weighted=False), Mechanism(()))
-        stated = np.asarray(errors[changed[0]])
-        return self._column(moments.w, layout, stated, question=question, share=share)
-
-    def _column(
-        self, released: FloatArray, layout: Layout, errors: FloatArray, **asked: Any
-    ) -> Estimate:
-        return invariant_counts(released, layout, variance=np.square(errors), **asked)
+        stated = errors[changed[0]]
+        return withheld_counts(
+            moments.w, layout, error=stated, biased=self.biased, question=question, share=share
+        )
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Where no randomised column is involved."""
@@ -327,11 +320,7 @@ class SealedReading(WithheldReading):
 
     kept: ClassVar[str] = "released counts have the stated error"
     crossed: ClassVar[str] = "are changed by an unknown amount"
-
-    def _column(
-        self, released: FloatArray, layout: Layout, errors: FloatArray, **asked: Any
-    ) -> Estimate:
-        return bounded_counts(released, layout, error=errors, **asked)
+    biased: ClassVar[bool] = True
 
     def independence(self, question: Question) -> IndependenceTest:
         """Where no randomised column is involved: these moved together."""
