@@ -27,7 +27,14 @@ from typing import ClassVar
 import numpy as np
 
 from pramana.analysis.latent_classes import Blend, ClassClimb, FitSetting, margins_of
-from pramana.analysis.observed import MOST_HELD, Answers, Feature, FitEvidence, Observed, different
+from pramana.analysis.observed import (
+    MOST_HELD,
+    Answers,
+    Feature,
+    Observed,
+    WholeRecords,
+    different,
+)
 from pramana.base.randomness import Keystream
 from pramana.types import BoolArray, FloatArray, IntArray
 
@@ -74,7 +81,7 @@ class HeldOut:
         return float(np.sqrt(self.counts @ (gains - mean) ** 2))
 
 
-def fit_model(evidence: FitEvidence, keystream: Keystream, *, fits: int = FITS) -> Blend:
+def fit_model(evidence: Evidence, keystream: Keystream, *, fits: int = FITS) -> Blend:
     """The model of all axes, chosen and fitted: an average of several fits."""
     observed = evidence.whole
     chosen = choose(evidence, keystream) if len(observed.sizes) > 1 else None
@@ -115,9 +122,7 @@ def _size(observed: Observed) -> int:
     return sum(answers.cells.size for answers in observed.answers)
 
 
-def choose(
-    evidence: FitEvidence, keystream: Keystream
-) -> tuple[tuple[FitSetting, ...], float] | None:
+def choose(evidence: Evidence, keystream: Keystream) -> tuple[tuple[FitSetting, ...], float] | None:
     """The settings to fit with and the gain of the best, or ``None`` for independence."""
     observed = evidence.whole
     large = evidence.dear or _size(observed) > LARGE or observed.records > MANY
@@ -289,3 +294,7 @@ class ReportsBeside:
     def _observed(self, answers: Sequence[Answers]) -> Observed:
         some = tuple(answer for answer in answers if len(answer.counts))
         return Observed(self.sizes, self.features, some)
+
+
+Evidence = Observed | WholeRecords | ReportsBeside
+"""What a model is fitted to, ``whole``, and by random parts of which it is judged, ``folds``."""

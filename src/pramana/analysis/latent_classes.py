@@ -129,9 +129,7 @@ class Blend:
 
     def table(self, axes: Sequence[int]) -> FloatArray:
         """The joint distribution of some axes."""
-        parts = [model.table(axes) for model in self.models]
-        mean: FloatArray = sum(parts[1:], start=parts[0]) / len(parts)
-        return mean
+        return self.merged().table(axes)
 
 
 def tables_of(observed: Observed) -> list[AnsweredCells]:

@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -122,23 +122,6 @@ class Answers:
         return replace(self, cells=self.cells[some], counts=counts[some])
 
 
-class FitEvidence(Protocol):
-    """What a model is fitted to, and by which it is judged.
-
-    Attributes:
-        dear: Whether judging takes long: one part is then held out once, and two priors tried.
-    """
-
-    dear: ClassVar[bool]
-
-    @property
-    def whole(self) -> Observed:
-        """All that was released, to fit to."""
-
-    def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
-        """Random parts: what to fit to without each, and how to judge by it."""
-
-
 @dataclass(frozen=True, eq=False)
 class Observed:
     """All that was released, counted.
@@ -147,6 +130,7 @@ class Observed:
         sizes: How many values each axis has.
         features: What can be released.
         answers: What was released, and how often.
+        dear: Whether judging takes long: one part is then held out once, and two priors tried.
     """
 
     dear: ClassVar[bool] = False
