@@ -177,13 +177,8 @@ def mean_table(
     """The posterior mean of a small table, less independence, and how many drawn tables count.
 
     And the evidence for dependence: the logarithm of its Bayes factor against independence, all
-    strengths alike.
-
-    Args:
-        released: The released two-way table.
-        channels: Its mechanism.
-        margins: The margins of the original.
-        noise: The share of chance in where a record is released.
+    strengths alike. ``margins`` are those of the original, ``noise`` is the share of chance in
+    where a record is released.
     """
     total = float(released.sum())
     rows, columns = (np.maximum(margin / margin.sum(), LEAST) for margin in margins)

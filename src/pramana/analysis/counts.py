@@ -182,12 +182,8 @@ def estimate_counts(
 ) -> Estimate:
     """The original table of ``layout.by``, from the released one.
 
-    Args:
-        moments: Sums over the released records, by released cell.
-        layout: The axes of the released table.
-        method: ``auto`` takes ``unbiased`` where its expected error is small, else ``shrunk``.
-        question: What the intervals mean.
-        share: Shares of the records (that pass the filter) instead of counts.
+    The method ``auto`` takes ``unbiased`` where its expected error is small, else ``shrunk``.
+    Shares are those of the records that pass the filter.
     """
     require_choice("method", method, METHODS)
     if moments.count <= 0:

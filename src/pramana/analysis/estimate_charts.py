@@ -31,9 +31,6 @@ SHAPES = ("circle", "square", "triangle-up", "diamond")
 OPEN = 0.15
 """Of the range of all numbers is how far an interval without an end goes on."""
 
-SMALL = 0.01
-INTERCEPT = "Intercept"
-
 
 def estimate_chart(estimate: Estimate) -> Any:
     """One column down the side, a second one as colours; an interval for each number."""
@@ -70,7 +67,7 @@ def regression_chart(regression: Regression) -> Any:
 
     The intercept is left out where there are others: its size would hide theirs.
     """
-    names = [name for name in regression.names if name != INTERCEPT] or list(regression.names)
+    names = [name for name in regression.names if name != "Intercept"] or list(regression.names)
     rows = []
     for name in names:
         number = regression[name]
@@ -104,7 +101,7 @@ def _chart(
     scale = alt.Scale(zero=False, nice=True)
     # In full; by powers of ten only where all numbers are small.
     largest = max((abs(row["estimate"]) for row in whole), default=1)
-    axis = alt.Axis(format=",.6~f" if largest >= SMALL else ".3~g", tickCount=6)
+    axis = alt.Axis(format=",.6~f" if largest >= 0.01 else ".3~g", tickCount=6)
     across = partial(alt.X, title=value, scale=scale, axis=axis)
     shared: Form = {"y": alt.Y("row:N", sort=side[1], title=side[0], axis=rows_down)}
     shaped: Form = {}

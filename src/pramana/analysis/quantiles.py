@@ -126,14 +126,8 @@ def estimate_quantiles(
 ) -> Estimate:
     """Quantiles of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
-    Args:
-        records: The released records in the order of the value.
-        layout: The axes of their cells.
-        of: The name of the column.
-        shares: Which quantiles; they become a column of the table where there are several.
-        question: What the intervals mean.
-        times: Where nothing is undone: how often the second moment counts as variance.
-        why: What to say about the error then.
+    Several ``shares`` become a column of the table. Where nothing is undone, ``times`` says how
+    often the second moment counts as variance, and ``why`` what that means for the error.
     """
     channels, groups = Channels(layout), prod(layout.grouped_shape)
     if groups * (len(records.values) + prod(layout.shape)) > 2_000_000_000:

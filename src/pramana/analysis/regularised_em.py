@@ -430,16 +430,7 @@ def climb(
     It stops when a round moves less than the share ``tolerance`` of the records, or after ``most``
     rounds. Two rounds show the direction and how fast it shrinks; a jump along it, on the
     logarithms so that it stays positive and inside the model, saves many rounds [Varadhan].
-
-    Args:
-        released: The released counts.
-        prior: The table of the pseudo-records.
-        start: Where to begin.
-        channels: The mechanism on the axes of the table.
-        margins: The margins of a log-linear model, or ``None`` for all tables.
-        pull: The number of pseudo-records.
-        tolerance: See above.
-        most: See above.
+    ``margins`` are those of a log-linear model; all tables are possible where there are none.
     """
     total = released.sum()
     if not total > 0:

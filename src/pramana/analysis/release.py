@@ -238,15 +238,8 @@ class Release:
     ) -> Any:
         """A report about this release: shows itself in a notebook, is saved as HTML or PDF.
 
-        As ``pramana.report``, which is in a layer above and is therefore imported by name.
-
-        Args:
-            original: the original table: then attacks and losses are measured, for the owner's
-                eyes.
-            external: for publication: the original is not looked at, whatever was given.
-            name: of the data, for the title.
-            office: who releases them.
-            date: of the report; today where not given.
+        The arguments are those of ``pramana.report``, which is in a layer above and is therefore
+        imported by name.
         """
         verb = import_module("pramana.api").report
         about = {"name": name, "office": office, "date": date}

@@ -157,28 +157,17 @@ def _stacked(
         every = dict.fromkeys(label for row in present for label in row.labels[at])
         in_order = sorted(every, key=lambda label: (label is None, label))
         others.append(labels if len(every) == len(labels) else tuple(in_order))
-    anyone = np.nan_to_num(whole.high, nan=0.0) > 0
-
-    def spread(row: Estimate | None, figure: str, some: bool) -> FloatArray:
-        """The figures of a row among all labels; 0 for those that it does not have."""
-        shape = [len(labels) for labels in others]
-        if row is None:
-            ends = {"low": 0.0, "high": 1.0} if some else {}
-            return np.full(shape, ends.get(figure, np.nan))
+    shape = [len(rows), *map(len, others)]
+    figures: dict[str, Any] = {figure: np.zeros(shape) for figure in SHRUNK_FIGURES}
+    for at, row in enumerate(rows):
+        ends = {"low": 0.0, "high": 1.0} if whole.high[at] > 0 else {}
         places = [
             [every.index(label) for label in labels]
-            for every, labels in zip(others, row.labels, strict=True)
+            for every, labels in zip(others, row.labels if row is not None else others, strict=True)
         ]
-        table = np.zeros(shape)
-        table[np.ix_(*places)] = getattr(row, figure)
-        return table
-
-    figures: dict[str, Any] = {
-        figure: np.stack(
-            [spread(row, figure, some) for row, some in zip(rows, anyone, strict=True)], axis=place
-        )
-        for figure in SHRUNK_FIGURES
-    }
+        for figure, table in figures.items():
+            value = getattr(row, figure) if row is not None else ends.get(figure, np.nan)
+            table[at][np.ix_(*places)] = value
     return replace(
         present[0],
         by=question.by,
@@ -186,7 +175,7 @@ def _stacked(
         method=", ".join(dict.fromkeys(row.method for row in present)),
         why=f"one question for each value of {question.by[place]}; {present[0].why}",
         level=question.level,
-        **figures,
+        **{figure: np.moveaxis(table, 0, place) for figure, table in figures.items()},
     )
 
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from pramana.analysis.channels import Channels
 from pramana.analysis.features import numbers_of
 from pramana.analysis.latent_class_choice import fit_model, refit
-from pramana.analysis.latent_classes import Blend
+from pramana.analysis.latent_classes import TINY, Blend
 from pramana.analysis.layout import Layout
 from pramana.analysis.numbers import drawn_numbers
 from pramana.analysis.observed import MOST_HELD, Feature, WholeRecords
@@ -55,7 +55,6 @@ JOINT_CELLS = 200_000
 """Up to this many cells the whole joint distribution is a candidate."""
 
 
-TINY = 1e-300
 PARTS = 3
 """One part of this many is held out to choose between classes and the joint table."""
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip
-from pramana.analysis.latent_classes import Blend, LatentClasses
+from pramana.analysis.latent_classes import TINY, Blend, LatentClasses
 from pramana.analysis.layout import Layout
 from pramana.analysis.observed import Feature
 from pramana.analysis.regularised_em import fit, fitted_truth
@@ -176,7 +176,6 @@ def _handed_out(estimate: FloatArray, counts: IntArray) -> IntArray:
 # -- latent classes -----------------------------------------------------------------------
 
 GOLDEN = (5**0.5 - 1) / 2
-TINY = 1e-300
 BLOCK = 2_000_000
 """Numbers that are worked on at once."""
 
@@ -189,11 +188,7 @@ def draw_records(
 ) -> list[IntArray]:
     """One array of values an axis, in random order of records.
 
-    Args:
-        blend: The model.
-        records: The number of records.
-        keystream: The random numbers.
-        together: Axes by axes, how much a table of both matters; all alike if not given.
+    ``together`` says, axes by axes, how much a table of both matters; all alike if not given.
     """
     model = blend.merged()
     start = float(keystream.uniforms("draw classes", 0, 1)[0])
