@@ -137,27 +137,22 @@ def solve_counts(
     records = moments.count if share else moments.sample
     least = channels.least_variance(moments.ww) if channels.randomised else nothing
     in_total = channels.adjoint(np.ones_like(counts))  # what each released record counts there
+    of_total = float((moments.ww * in_total**2).sum())
 
     def ratio_about(infer: Inference) -> Ratio:
         variance = count_covariance(
             channels, moments.ww, counts, counts, records=records, infer=infer
         )
-        with_total = channels.solve(moments.ww * in_total)
-        of_total = float((moments.ww * in_total**2).sum())
-        if infer == "records":
-            # About these records both are 0 where nothing is left out: their number is known.
-            solved = channels.solve(moments.ww)
-            with_total, varies = with_total - solved, of_total - float(solved.sum())
-            of_total = varies if abs(varies) > NOTHING * of_total else 0.0
-        else:
-            with_total = with_total - counts * total / max(records, 1.0)
-            of_total -= total**2 / max(records, 1.0)
+        about_records = infer == "records"
+        known = channels.solve(moments.ww) if about_records else counts * total / max(records, 1.0)
+        # The total does not vary where nothing is left out: the number of records is known.
+        varies = of_total - float(known.sum())
         return Ratio(
             counts,
             np.full_like(counts, total),
             v_above=np.maximum(variance, least),
-            cov=with_total,
-            v_below=np.full_like(counts, max(of_total, 0.0)),
+            cov=channels.solve(moments.ww * in_total) - known,
+            v_below=np.full_like(counts, varies if varies > NOTHING * of_total else 0.0),
         )
 
     ratio = ratio_about(question.infer)
