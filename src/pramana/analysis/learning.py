@@ -36,14 +36,14 @@ from pramana.analysis.features import (
     released_attribute,
 )
 from pramana.analysis.layout import Layout
-from pramana.analysis.population_weights import RATIO_METHODS, RatioMethod, shifted
+from pramana.analysis.population_weights import RATIO_METHODS, RatioMethod, shared_names, shifted
 from pramana.analysis.release import Release, load_release
 from pramana.analysis.synthesis import synthesize_records
 from pramana.analysis.synthesis_draws import draw_given_target, fit_target_model
 from pramana.base.measured_share import wilson
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice, require_number
-from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, NotCovered, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.schema.domains import Label, label_text
 from pramana.types import FloatArray, Form, IntArray, Learner, TableLike, Values
@@ -346,7 +346,7 @@ class TrainingSet:
         keystream: Keystream,
     ) -> TrainingSet:
         """Draw tables from a release; reports of a few columns are made whole records first."""
-        names = _columns_without_weight(release, target)
+        names = shared_names([release], [target])
         whole = release.certificate.nature.whole
         table = release.opened.to_arrow() if whole else _whole(release, synthesis, keystream)
         answer = released_attribute(release, target)
@@ -441,18 +441,6 @@ def _weight_classes(weight: FloatArray) -> tuple[IntArray, tuple[Label, ...]]:
     return np.searchsorted(values, weight, side="right") - 1, tuple(range(len(values)))
 
 
-def _columns_without_weight(release: Release, target: str | None) -> list[str]:
-    """The released columns but the weight; the target must be among them."""
-    schema = release.certificate.true_schema
-    names = [column.name for column in schema.columns if column.role.traits.analysed]
-    if target is not None and target not in names:
-        raise UnknownColumn(
-            f"The target '{target}' is not in the release. It has: {', '.join(names)}.",
-            column=target,
-        )
-    return names
-
-
 class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Transform original records into the features that a learner sees of a release.
 
@@ -471,7 +459,7 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def of(cls, release: Release | str | Path, *, target: str | None = None) -> ReleasedFeatures:
         """All released columns but the target and the weight."""
         opened = release if isinstance(release, Release) else load_release(release)
-        names = _columns_without_weight(opened, target)
+        names = shared_names([opened], [] if target is None else [target])
         return cls(tuple(released_attribute(opened, name) for name in names if name != target))
 
     def fit(self, X: object = None, y: object = None) -> ReleasedFeatures:  # noqa: ARG002

@@ -196,7 +196,7 @@ def transfer_weights(
     require_choice("method", method, RATIO_METHODS)
     releases = {"this release": release, **({} if isinstance(tasks, str) else tasks)}
     apart = (response, tasks) if isinstance(tasks, str) else (response,)
-    shared = _names_in_all(releases.values(), (*apart, *(columns or ())))
+    shared = shared_names(releases.values(), (*apart, *(columns or ())))
     names = [n for n in shared if n not in apart and (columns is None or n in columns)]
     if not names:
         raise InvalidTable("The tasks must have a covariate in common.")
@@ -296,14 +296,17 @@ def _records(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatArr
     return table, values, synthetic
 
 
-def _names_in_all(releases: Iterable[Release], required: Sequence[str]) -> list[str]:
+def shared_names(releases: Iterable[Release], required: Sequence[str]) -> list[str]:
     """The columns that all releases have, weights left out."""
     schemas = [release.certificate.true_schema for release in releases]
     names = [c.name for c in schemas[0].columns if c.role.traits.analysed]
     shared = [name for name in names if all(name in schema.names for schema in schemas)]
     for name in required:
         if name not in shared:
-            raise UnknownColumn(f"There is no column '{name}' in every release.", column=name)
+            raise UnknownColumn(
+                f"'{name}' is not in the release, or not in all. They have: {', '.join(shared)}.",
+                column=name,
+            )
     return shared
 
 
@@ -314,7 +317,7 @@ def _covariates(
     known: pa.Table | None = None,
 ) -> list[Attribute]:
     """The columns to compare: those asked for, or all that both have, weights left out."""
-    names = _names_in_all([release], columns or ())
+    names = shared_names([release], columns or ())
     schema = release.certificate.true_schema
     available = open_truth(population, Schema(tuple(map(schema.column, names)))).schema.names
     lacking = [name for name in columns or () if name not in available]

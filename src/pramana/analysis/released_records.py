@@ -344,25 +344,19 @@ def codes_and_labels(
     """The codes of some values as tables have them, and the labels in their order.
 
     Values of a column released unchanged may be missing although nobody said what that means.
+    Without a declared domain labels are the values that occur; whole numbers are labelled as such,
+    whatever type a format has made of them.
     """
     if column.domain is None:
-        return _occurring(values)
+        array = flat(values)
+        listed = array.to_pylist()
+        if pa.types.is_floating(array.type) and all(v is None or v.is_integer() for v in listed):
+            listed = [None if value is None else int(value) for value in listed]
+        labels = sorted(set(listed) - {None}) + ([None] if None in listed else [])
+        places = {label: place for place, label in enumerate(labels)}
+        return np.array([places[value] for value in listed], dtype=np.int64), tuple(labels)
     if column.randomised or None in column.labels or not values.null_count:
         return encode(column, values), column.labels
     codes = np.full(len(values), len(column.labels), dtype=np.int64)
     codes[values.is_valid().to_numpy()] = encode(column, values.drop_null())
     return codes, (*column.labels, None)
-
-
-def _occurring(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
-    """Codes and labels of a column without a declared domain: the values that occur, in order.
-
-    Whole numbers are labelled as such, whatever type a format has made of them.
-    """
-    array = flat(column)
-    values = array.to_pylist()
-    if pa.types.is_floating(array.type) and all(v is None or v.is_integer() for v in values):
-        values = [None if value is None else int(value) for value in values]
-    labels = sorted(set(values) - {None}) + ([None] if None in values else [])
-    places = {label: place for place, label in enumerate(labels)}
-    return np.array([places[value] for value in values], dtype=np.int64), tuple(labels)

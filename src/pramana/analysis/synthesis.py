@@ -49,7 +49,7 @@ from pramana.mechanisms.transition import Label
 from pramana.schema.codec import decode
 from pramana.schema.joint_cells import cell_counts
 from pramana.schema.schema import Column
-from pramana.types import FloatArray, IntArray
+from pramana.types import IntArray
 
 JOINT_CELLS = 200_000
 """Up to this many cells the whole joint distribution is a candidate."""
@@ -275,7 +275,15 @@ def companion_of(column: pa.ChunkedArray) -> Companion | None:
     """
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _binned(numbers_of(column))
+        numbers = numbers_of(column)
+        known = numbers[~np.isnan(numbers)]
+        if not len(known):
+            return None
+        edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
+        codes = np.searchsorted(edges, numbers, side="right").astype(np.int64)
+        codes[np.isnan(numbers)] = len(edges) + 1
+        used, codes = np.unique(codes, return_inverse=True)
+        return Companion(tuple(used.tolist()), codes.astype(np.int64))
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     elif not (
@@ -290,14 +298,3 @@ def companion_of(column: pa.ChunkedArray) -> Companion | None:
     missing = (None,) if column.null_count else ()
     codes = places.to_numpy(zero_copy_only=False).astype(np.int64)
     return Companion((*values.to_pylist(), *missing), codes)
-
-
-def _binned(numbers: FloatArray) -> Companion | None:
-    known = numbers[~np.isnan(numbers)]
-    if not len(known):
-        return None
-    edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
-    codes = np.searchsorted(edges, numbers, side="right").astype(np.int64)
-    codes[np.isnan(numbers)] = len(edges) + 1
-    used, codes = np.unique(codes, return_inverse=True)
-    return Companion(tuple(int(code) for code in used), codes.astype(np.int64))
