@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -58,14 +59,8 @@ def calibrated(errors: JointErrors, margins: Mapping[int, FloatArray]) -> JointE
             "The margins contradict counts that the release states without an error. Check the "
             "margins of columns that were released unchanged."
         )
-    return JointErrors(
-        numbers.reshape(shape),
-        partial(_corrected, errors, correction),
-        errors.step,
-        errors.unseen,
-        errors.degrees,
-        errors.least_z,
-    )
+    covariance_of = partial(_corrected, errors, correction)
+    return replace(errors, numbers=numbers.reshape(shape), covariance=covariance_of, counts=None)
 
 
 def _corrected(

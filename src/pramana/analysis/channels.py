@@ -364,6 +364,14 @@ class Channels:
     adjoint = partialmethod(along, "adjoint")
 
     @property
+    def in_total(self) -> FloatArray:
+        """What each released cell counts for all groups; rows of a whole inverse sum to 1."""
+        table = np.ones(self.layout.grouped_shape)
+        for channel in reversed(self._late_unchanged):
+            table = table if channel.axis.whole else channel.along("adjoint", table)
+        return table
+
+    @property
     def one_more(self) -> tuple[FloatArray, FloatArray]:
         """What one more original record of a group adds to its variance at most, and one fewer.
 

@@ -136,7 +136,7 @@ def solve_counts(
     total, nothing = float(counts.sum()), np.zeros_like(counts)
     records = moments.count if share else moments.sample
     least = channels.least_variance(moments.ww) if channels.randomised else nothing
-    in_total = channels.adjoint(np.ones_like(counts))  # what each released record counts there
+    in_total = channels.in_total
     of_total = float((moments.ww * in_total**2).sum())
 
     def ratio_about(infer: Inference) -> Ratio:

@@ -81,7 +81,7 @@ class HeldOut:
         return float(np.sqrt(self.counts @ (gains - mean) ** 2))
 
 
-def fit_model(evidence: Evidence, keystream: Keystream, *, fits: int = FITS) -> Blend:
+def fit_model(evidence: Evidence, keystream: Keystream) -> Blend:
     """The model of all axes, chosen and fitted: an average of several fits."""
     observed = evidence.whole
     chosen = choose(evidence, keystream) if len(observed.sizes) > 1 else None
@@ -90,7 +90,7 @@ def fit_model(evidence: Evidence, keystream: Keystream, *, fits: int = FITS) -> 
         climb = ClassClimb(observed, margins, INDEPENDENT, keystream)
         return Blend(climb.models(), "independent columns: held-out records show no dependence.")
     settings, gain = chosen
-    climbs = refit(observed, settings, keystream, fits=fits)
+    climbs = refit(observed, settings, keystream)
     models = tuple(model for climb in climbs for model in climb.models())
     why = (
         f"{' and '.join(map(str, settings))}, average of {len(models)} fits: "
@@ -100,15 +100,11 @@ def fit_model(evidence: Evidence, keystream: Keystream, *, fits: int = FITS) -> 
 
 
 def refit(
-    observed: Observed,
-    settings: Sequence[FitSetting],
-    keystream: Keystream,
-    *,
-    fits: int = FITS,
+    observed: Observed, settings: Sequence[FitSetting], keystream: Keystream
 ) -> list[ClassClimb]:
     """Fits with settings already chosen, equally many of each."""
     most = max(setting.classes for setting in settings)
-    number = _fits(observed, most, fits)
+    number = _fits(observed, most, FITS)
     margins = margins_of(observed, keystream)
     return [ClassClimb(observed, margins, s, keystream, fits=number).run(s.steps) for s in settings]
 

@@ -346,11 +346,10 @@ class TrainingSet:
         keystream: Keystream,
     ) -> TrainingSet:
         """Draw tables from a release; reports of a few columns are made whole records first."""
-        names = shared_names([release], [target])
+        attributes = tuple(ReleasedFeatures.of(release, target=target).attributes)
         whole = release.certificate.nature.whole
         table = release.opened.to_arrow() if whole else _whole(release, synthesis, keystream)
         answer = released_attribute(release, target)
-        attributes = tuple(released_attribute(release, name) for name in names if name != target)
         if answer.labels is None or not attributes:
             raise InvalidTable(
                 f"'{target}' must be a column of classes, and there must be others to learn from. "

@@ -291,7 +291,7 @@ class Ratio:
         return np.where(known, self.value, np.nan), np.where(known, self.se, np.nan), low, high
 
 
-Ends: TypeAlias = Callable[[float], tuple[FloatArray, FloatArray]]
+Ends: TypeAlias = Callable[[float], Interval]
 """How far numbers can lie below and above their estimates at least, for intervals of z errors."""
 
 
@@ -400,7 +400,7 @@ def _joint_covariance(
     return np.asarray(known + (vectors * np.maximum(values, 0)) @ vectors.T)
 
 
-def _ends_by_columns(layout: Layout, unseen: Ends, z: float) -> tuple[FloatArray, FloatArray]:
+def _ends_by_columns(layout: Layout, unseen: Ends, z: float) -> Interval:
     below, above = (layout.lay_out(np.maximum(end, 0)) for end in unseen(z))
     return below, above
 
@@ -450,9 +450,7 @@ def _covariance_of_shares(
     return counts.covariance(parts)
 
 
-def _ends_of_shares(
-    counts: JointErrors, place: int | None, z: float
-) -> tuple[FloatArray, FloatArray]:
+def _ends_of_shares(counts: JointErrors, place: int | None, z: float) -> Interval:
     assert counts.unseen is not None  # noqa: S101 - looked at when it was made
     below, above = (_as_share(end, counts, place) for end in counts.unseen(z))
     return below, above
