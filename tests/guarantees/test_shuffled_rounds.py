@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from tests.guarantees.test_composition import excess, posterior, shuffled
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix
 from pramana.guarantees.claims import guarantee_from_json
-from pramana.guarantees.composition import Outline
+from pramana.guarantees.composition import Disclosure, Outline, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, central_epsilon
@@ -157,3 +158,67 @@ def test_the_outline_of_rounds_promises_no_more_than_the_rounds(rounds):
     assert outline.central(anonymity_set=1000, delta=1e-6).epsilon >= 0.99 * own
     twice = outline.beside(outline).central(anonymity_set=1000, delta=1e-6).epsilon
     assert twice > outline.central(anonymity_set=1000, delta=1e-6).epsilon
+
+
+def disclosed(mechanism: ShuffledRounds, people: int, delta: float) -> Disclosure:
+    """A release of rounds as a ledger has it."""
+    columns = frozenset(name for one in mechanism.sets for name in one.columns)
+    nothing = frozenset[str]()
+    return Disclosure(
+        method="shuffled-marginals",
+        records=people,
+        columns=columns,
+        kept=nothing,
+        keys=columns,
+        known=nothing,
+        anonymity_set=people,
+        smallest_unchanged_group=people,
+        outline=Outline.of(mechanism),
+        central=ShuffledPrivacy.of(mechanism, anonymity_set=people, delta=delta),
+    )
+
+
+@pytest.mark.parametrize("delta", [0.005, 0.05, 0.1])
+@pytest.mark.parametrize("people", [2, 3])
+def test_no_exact_delta_of_two_releases_is_above_the_composed_one(people: int, delta: float):
+    """All neighbours and all outcomes of all four rounds of two releases."""
+    pair = CASES[0], CASES[1]
+    stated = compose([disclosed(own, people, delta) for own in pair]).central
+    assert stated is not None
+    assert stated.delta is not None
+    for rest in itertools.combinations_with_replacement(RECORDS, people - 1):
+        for own, instead in itertools.permutations(RECORDS, 2):
+            first, second = (
+                {
+                    (*a, *b): p * q
+                    for a, p in law_of(pair[0], (person, *rest)).items()
+                    for b, q in law_of(pair[1], (person, *rest)).items()
+                }
+                for person in (own, instead)
+            )
+            assert excess(first, second, Fraction(math.exp(stated.epsilon))) <= stated.delta
+
+
+def test_rounds_of_several_releases_compose_as_gaussian_noise_does():
+    """Four releases of epsilon 1 need 2 and not 4; a ledger keeps what it needs for that."""
+    people, sizes = 5_000, range(2, 8)
+    budget = gaussian_variance(1.0, 1e-6) * people / len(sizes)
+    sets = []
+    for place, size in enumerate(sizes):
+        gamma = 1 + budget / 4 + math.sqrt(budget**2 / 16 + budget * size / 2)
+        matrix = UniformMixture.of(tuple(range(size)), gamma=gamma)
+        sets.append(AttributeSet((f"c{place}",), TOTAL, matrix))
+    one = disclosed(ShuffledRounds(sets=tuple(sets)), people, 1e-6)
+    again = Disclosure.from_json(json.loads(json.dumps(one.to_json())))
+    together = compose([again] * 4)
+    variance = 4 * gaussian_variance(one.central.epsilon, 1e-6)
+
+    assert gaussian_variance(together.central.epsilon, 4e-6) == pytest.approx(variance, rel=0.03)
+    assert together.central.epsilon < 0.52 * 4 * one.central.epsilon
+
+
+def test_tied_rounds_count_every_round_of_a_person():
+    """Whoever ties a release to others may tie its rounds: each adds its ratio to the swap."""
+    outline = Outline.of(CASES[2])
+    ratios = [Fraction(one.matrix.gamma) for one in CASES[2].sets]
+    assert outline.beside(outline).swap == math.prod(1 / ratio**4 for ratio in ratios)

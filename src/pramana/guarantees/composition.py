@@ -63,11 +63,13 @@ class Outline:
         swap: the smallest ratio of a swap of two people, m in k = 1 + (n - 1) m.
         steps: for each independent step a uniform mixture that can be turned into it, or several
             with their probabilities if a public coin chooses; empty if there is no bound.
+        apart: whether the answers of each step are shuffled by themselves.
     """
 
     gamma: Fraction | None
     swap: Fraction
     steps: tuple[MixtureParts, ...]
+    apart: bool = False
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Outline:
@@ -76,10 +78,10 @@ class Outline:
         if mechanism.gamma == math.inf:
             return cls(None, swap, ())
         steps: list[MixtureParts]
+        apart = isinstance(mechanism, ShuffledRounds)
         if isinstance(mechanism, AttributeSampler):
             mixtures = [(one.matrix.size, Fraction(one.matrix.gamma)) for one in mechanism.sets]
-            if isinstance(mechanism, ShuffledRounds):
-                # One shuffle of whole records, from which each round can be shuffled by itself.
+            if apart:
                 steps = [((Fraction(1), *mixture),) for mixture in mixtures]
             else:
                 chances = [Fraction(one.weight, TOTAL) for one in mechanism.sets]
@@ -89,11 +91,20 @@ class Outline:
                 ((Fraction(1), len(step.labels), max(map(mixture_above, step.matrices))),)
                 for step in mechanism
             ]
-        return cls(Fraction(mechanism.gamma), swap, tuple(steps))
+        return cls(Fraction(mechanism.gamma), swap, tuple(steps), apart)
+
+    @cached_property
+    def rounds(self) -> tuple[Outline, ...]:
+        """What is shuffled by itself: each step, or all of them together."""
+        if not self.apart:
+            return (self,)
+        ratios = [max(ratio for _, _, ratio in step) for step in self.steps]
+        pairs = zip(ratios, self.steps, strict=True)
+        return tuple(Outline(ratio, 1 / ratio**2, (step,)) for ratio, step in pairs)
 
     def beside(self, other: Outline) -> Outline:
-        """The outline of the channel that releases both, of the same record."""
-        swap = self.swap * other.swap
+        """The outline of the channel that releases both, of the same record and in one shuffle."""
+        swap = math.prod((own.swap for own in (*self.rounds, *other.rounds)), start=Fraction(1))
         if self.gamma is None or other.gamma is None:
             return Outline(None, swap, ())
         return Outline(self.gamma * other.gamma, swap, self.steps + other.steps)
@@ -146,6 +157,7 @@ class Outline:
                 [[str(chance), size, str(ratio)] for chance, size, ratio in step]
                 for step in self.steps
             ],
+            "apart": self.apart,
         }
 
     @classmethod
@@ -162,6 +174,7 @@ class Outline:
                     )
                     for s in form["steps"]
                 ),
+                bool(form.get("apart", False)),
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError):
             raise NotARelease("The outline of a channel must hold gamma, swap and steps.") from None
@@ -540,9 +553,11 @@ def _central(whole: TiedReleases, parts: Sequence[TiedReleases]) -> ShuffledPriv
 
 
 def _independent(parts: Sequence[TiedReleases], delta: float) -> ShuffledPrivacy:
-    """By the sum of the privacy losses of groups that are apart."""
-    small = delta / (1_000 * len(parts))
-    rounds = Counter((part.outline, part.smallest_unchanged_group) for part in parts)
+    """By the sum of the privacy losses of all that is shuffled by itself."""
+    rounds = Counter(
+        (one, part.smallest_unchanged_group) for part in parts for one in part.outline.rounds
+    )
+    small = delta / (1_000 * rounds.total())
     ends = {
         one: max(one[0].central(anonymity_set=one[1], delta=small).epsilon, 1e-6) for one in rounds
     }
@@ -582,6 +597,8 @@ class TiedReleases:
     @cached_property
     def outline(self) -> Outline:
         """The outline of all members together."""
+        if len(self.members) == 1 and self.members[0].outline is not None:
+            return self.members[0].outline
         whole = Outline(Fraction(1), Fraction(1), ())
         for member in self.members:
             assert member.outline is not None  # noqa: S101 - covered
