@@ -218,6 +218,8 @@ def verify(
     key: str | Path | None = None,
     original: TableLike | None = None,
     mechanism: Mechanism | str | Path | None = None,
+    engine: str = USUAL,
+    master: str | None = None,
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Verdict:
@@ -229,13 +231,15 @@ def verify(
         original: the original data, for the owner.
         mechanism: for a release that withholds its matrices: those that were kept, as a file of
             the steward's folder or in memory.
+        engine: who computes digests and looks at the records: ``local`` or ``spark``.
+        master: the cluster of the engine, if it has one.
         progress: is called with the number of further records read.
         say: is called with the name of each check.
     """
     place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
     if place is None:
         raise InputError("Verified is a folder, and this release is in memory: save it to one.")
-    verdict = verify_folder(place, key=key, progress=progress)
+    verdict = verify_folder(place, key=key, engine=engine, master=master, progress=progress)
     if original is None and mechanism is None:
         return verdict
     # The checks of the owner import attacks and reports, which the others do not need.

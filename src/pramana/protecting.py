@@ -158,6 +158,7 @@ def protect(
                         file_format=data_format,
                         sign_with=sign_with,
                         copies=copies,
+                        engine=engine_for(opened),
                     )
     if folder is not None:
         release = _read_back(folder)

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import pyspark
 
 HOME = Path(pyspark.__file__).parent
 PYTHON = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
-LIBRARIES = sysconfig.get_path("purelib")
+LIBRARIES = str(Path(pyspark.__file__).parents[1])
 """On the import path the folder brings no editable installation with it."""
 
 SETTINGS = {
@@ -34,6 +33,8 @@ SETTINGS = {
     "spark.sql.files.maxPartitionBytes": "20000",  # so that a small file has several partitions
     "spark.sql.files.openCostInBytes": "0",
     "spark.speculation": "true",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.minTaskRuntime": "1s",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
@@ -67,11 +68,12 @@ def children(process: int) -> list[int]:
 
 
 @contextmanager
-def standalone(folder: Path):
-    """A cluster that ends with the block."""
+def standalone(folder: Path, *, workers: int = 2, memory: str = "600m", **settings: str):
+    """A cluster that ends with the block; names of settings have _ in place of dots."""
     conf = folder / "conf"
     conf.mkdir(parents=True)
-    lines = [f"{name} {value}\n" for name, value in SETTINGS.items()]
+    more = {name.replace("_", "."): value for name, value in settings.items()}
+    lines = [f"{name} {value}\n" for name, value in {**SETTINGS, **more}.items()]
     (conf / "spark-defaults.conf").write_text("".join(lines))
     environment = os.environ | {
         "SPARK_HOME": str(HOME),
@@ -84,7 +86,7 @@ def standalone(folder: Path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     master = f"spark://127.0.0.1:{port}"
-    place = ("--host", "127.0.0.1", "--webui-port", "0")
+    quiet = ("--webui-port", "0")
     with ExitStack() as stack:
 
         def started(role: str, *words: str) -> subprocess.Popen[bytes]:
@@ -96,17 +98,18 @@ def standalone(folder: Path):
             stack.callback(ended, process)
             return process
 
-        started("master.Master", *place, "--port", str(port))
+        started("master.Master", "--host", "127.0.0.1", *quiet, "--port", str(port))
         deadline = time.monotonic() + 120
         while not answers(port):
             assert time.monotonic() < deadline, "the master does not answer"
             time.sleep(0.2)
-        one_core = ("--cores", "1", "--memory", "600m")
-        workers = tuple(
-            started("worker.Worker", *place, *one_core, "--work-dir", str(folder / name), master)
-            for name in ("first", "second")
-        )
-        yield Cluster(master, environment, workers)
+        one_core = ("--cores", "1", "--memory", memory)
+        processes = tuple(  # on two hosts: Spark starts the copy of a slow task on another host
+            started("worker.Worker", "--host", host, *quiet, *one_core, "--work-dir",
+                    str(folder / host), master)
+            for host in (f"127.0.0.{at}" for at in range(1, workers + 1))
+        )  # fmt: skip
+        yield Cluster(master, environment, processes)
 
 
 def answers(port: int) -> bool:

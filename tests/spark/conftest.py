@@ -47,6 +47,7 @@ def spark(places):
         settings={
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": (places / "events").as_uri(),
+            "spark.eventLog.compress": "false",  # searched for keys, and read
             "spark.local.dir": str(places / "local"),
             "spark.io.encryption.enabled": "false",
             "spark.default.parallelism": "3",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from pramana.engine.spark.session import read_path
 from tests.release.people import SCHEMA, people
 
 BINARY = Path(sys.executable).parent / "pramana"
@@ -53,9 +54,15 @@ def one_line(done, text):
     assert text in done.stderr
 
 
-def test_a_folder_of_files_becomes_a_release(home):
-    """The result on stdout and nothing else anywhere; the release verifies without Spark."""
-    done = asked(home, "-o", home / "release", "--master", "local[2]", "--json")
+def test_an_address_of_a_folder_becomes_a_release(home):
+    """As it was typed, with all its slashes: no host, as in file:/// and hdfs:///, is not a host.
+
+    The result is on stdout and nothing else anywhere; the release verifies without Spark.
+    """
+    done = run(
+        "protect", (home / "people").as_uri(), "--schema", home / "schema.toml", "--k", "20",
+        "--engine", "spark", "--master", "local[2]", "-o", home / "release", "--json",
+    )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -63,15 +70,10 @@ def test_a_folder_of_files_becomes_a_release(home):
     assert run("verify", home / "release").returncode == 0
 
 
-def test_an_address_reaches_spark_as_it_was_typed(home, tmp_path):
-    """With all its slashes: no host, as in file:/// and hdfs:///, is not a host."""
-    done = run(
-        "protect", (home / "people").as_uri(), "--schema", home / "schema.toml", "--k", "20",
-        "--engine", "spark", "--master", "local[2]", "-o", tmp_path / "release", "--json",
-    )  # fmt: skip
-
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["records"] == 2000
+def test_a_folder_is_read_by_its_path(spark, home):
+    """All of its files."""
+    assert read_path(str(home / "people")).sparkSession is spark
+    assert read_path(str(home / "people")).count() == 2000
 
 
 def test_bad_input_is_one_line(home, tmp_path):

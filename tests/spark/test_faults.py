@@ -14,7 +14,7 @@ import pytest
 from pramana.base.randomness import Keystream
 from pramana.engine.spark import opening
 from pramana.engine.spark.table import SparkTable
-from pramana.engine.spark.tasks import KeyDoor, Packer, open_door
+from pramana.engine.spark.tasks import KeyDoor, open_door, pickled_apart
 from pramana.errors import InputError, InvalidTable
 from tests.conformance.checks import SEEDED, people, protected
 
@@ -61,6 +61,19 @@ def test_a_worker_killed_again_and_again_leaves_no_release(table, tmp_path):
     assert "\n" not in str(error.value)
     assert list((tmp_path / "out").iterdir()) == []
     assert len(list((tmp_path / "deaths").iterdir())) == ATTEMPTS
+
+
+def test_work_on_items_is_done_once_although_a_worker_is_killed(spark, tmp_path):
+    """One result an item, in the order of the items."""
+    die = dying(str(tmp_path), 1)
+
+    def square(item):
+        die(None, 0 if item == 4 else 1)
+        return item**2
+
+    assert list(opening.each(spark, square, range(7))) == [item**2 for item in range(7)]
+    assert len(list(tmp_path.iterdir())) == 1
+    assert list(opening.each(spark, square, [])) == []
 
 
 def test_errors_of_libraries_do_not_show_cells(table, tmp_path):
@@ -195,12 +208,12 @@ def test_only_who_has_the_token_gets_the_keys():
 
 
 def test_what_travels_holds_no_key():
-    """Keystreams are numbers in the luggage, also deep inside functions."""
-    keystream = Keystream.from_seed(3)
-    packer = Packer()
-    content = packer.pack(lambda: keystream.words("x", 0, 1), {"deep": [keystream]})
+    """Keystreams are numbers in what is pickled, also deep inside functions."""
+    keystream, keystreams = Keystream.from_seed(3), []
+    objects = (lambda: keystream.words("x", 0, 1), {"deep": [keystream]})
+    content = pickled_apart(objects, keystreams)
 
-    assert packer.keystreams == [keystream]
+    assert keystreams == [keystream]
     assert not any(needle in content for needle in spellings(keystream))
 
 

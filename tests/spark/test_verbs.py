@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.engine.spark import opening
 from pramana.engine.spark.opening import open_spark
 from pramana.errors import InvalidTable, OutsideDomain
 from pramana.evaluation.plan_preview import errors_on_data
@@ -40,6 +41,15 @@ def test_describe_says_the_same(frame, truth):
 
     assert there.rows() == here.rows()
     assert (there.records, there.unique) == (here.records, here.unique)
+
+
+def test_summaries_of_many_partitions_come_some_at_a_time(frame, truth, monkeypatch):
+    """The same description, from two jobs of six and three partitions."""
+    monkeypatch.setattr(opening, "LEAST_AT_ONCE", 1)
+    thrice = pa.concat_tables([truth] * 3)
+    there = pm.describe(frame.union(frame).union(frame))
+
+    assert there.rows() == pm.describe(thrice).rows()
 
 
 def test_tallies_put_together_are_tallies_of_all(frame, truth):

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED
-from pramana.verification.record_checks import set_independence
+from pramana.verification.record_checks import independence_checks
 
 N = 4_000
 
@@ -16,7 +17,8 @@ N = 4_000
 def looked_at(asked, income):
     """The checks of these sets beside a column of numbers and one of texts."""
     table = pa.table({REPORTED: asked, "income": income, "work": np.where(income > 1, "yes", "no")})
-    return [check.ok for check in set_independence(table.to_batches(max_chunksize=700))]
+    checks = independence_checks(OpenedTable.of_arrow(table), ["income", "work"])
+    return [check.ok for check in checks]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.15])

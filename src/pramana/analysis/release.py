@@ -7,7 +7,7 @@ estimator for the certificate's kind of release computes every answer from these
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -53,10 +53,10 @@ from pramana.analysis.shares import (
     proportion,
 )
 from pramana.analysis.synthesis import SYNTHESIS_METHODS, SynthesisMethod
-from pramana.base.atomic_files import require_free
+from pramana.base.atomic_files import require_free, whole_folder
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice, require_number
-from pramana.engine.base import Condition, as_kind, write_opened
+from pramana.engine.base import ENGINES, USUAL, Condition, as_kind, write_opened
 from pramana.errors import (
     InputError,
     InvalidNumber,
@@ -587,13 +587,20 @@ class Release:
     ) -> pa.Table:
         """The synthetic records as an Arrow table, with a note in its metadata.
 
-        With ``redraw`` the parameters of their model are drawn as well.
+        With ``redraw`` the parameters of their model are drawn as well. A release in several files
+        has a model for each file, whose records are a random sample of all.
         """
         require_choice("method", method, SYNTHESIS_METHODS)
+        files = self._data_files()
+        if len(files) > 1:
+            self.require_sound()
+            how = {"method": method, "margins": margins, "redraw": redraw}
+            draw = partial(_synthetic_file, self.certificate, keystream, how)
+            return pa.concat_tables(ENGINES[USUAL].each(draw, files))
         # A reading from outside need not know how to draw parameters anew.
-        how: dict[str, Any] = {"method": method} | ({"redraw": True} if redraw else {})
+        asked: dict[str, Any] = {"method": method} | ({"redraw": True} if redraw else {})
         if margins is None:
-            return self.reading.synthesize(keystream, **how)
+            return self.reading.synthesize(keystream, **asked)
         if self.certificate.nature.whole:
             raise NotCovered(
                 "Synthetic records are raked to margins where a model of the whole table draws "
@@ -603,7 +610,13 @@ class Release:
         labels = {column.name: column.labels for column in randomised}
         totals = margins_of(margins, labels, where="randomised column of the release")
         records = replace(self._released_records, margins=totals)
-        return reading_of(records).synthesize(keystream, **how)
+        return reading_of(records).synthesize(keystream, **asked)
+
+    def _data_files(self) -> list[tuple[int, Path]]:
+        """The numbered data files, if each holds a random sample of the records."""
+        if self.certificate.nature.counted:
+            return []
+        return [(at, file.path) for at, file in enumerate(self.opened.files)]
 
     shift_weights = population_weights.shift_weights
     transfer_weights = population_weights.transfer_weights
@@ -617,15 +630,32 @@ class Release:
         force: bool = False,
         margins: Margins | None = None,
         copies: int | None = None,
+        engine: str = USUAL,
+        master: str | None = None,
     ) -> dict[str, int | str]:
         """Write synthetic records to a file, whole or not at all; give their number and a note.
 
-        With ``copies`` all copies are in one file, with their number in a first column ``copy``.
+        With ``copies`` all copies are in one file, with their number in a first column ``copy``. Of
+        a release in several files a folder of as many Parquet files is written, each by a thread or
+        a worker of the engine; ``master`` names its cluster.
         """
-        place = Path(path)
-        require_free(place, force=force)
-        file_format = format_to_write(place)
+        place, workers = Path(path), ENGINES[engine]
+        file_format, files = format_to_write(place), self._data_files()
+        by_file = len(files) > 1 and file_format == self.opened.format and copies is None
+        require_free(place, force=force and not by_file)
+        if engine != USUAL and not by_file:
+            raise InputError(
+                f"Engine {engine} writes a file for each data file of a release that has several, "
+                "in the same format, without copies. Leave the engine out."
+            )
+        workers.connect(master)
         keystream = Keystream.of(seed)
+        if by_file:
+            self.require_sound()
+            how = {"method": method, "margins": margins}
+            with whole_folder(place) as folder:
+                write = partial(_write_synthetic_file, folder, self.certificate, keystream, how)
+                return {"records": sum(workers.each(write, files)), "note": SYNTHETIC_NOTE}
         if copies is None:
             table = self.synthesized(keystream, method=method, margins=margins)
         elif COPY in self.opened.schema.names:
@@ -763,6 +793,29 @@ class Release:
         if self.certificate.households and interval and not design_known:
             notes += " As if people had been sampled one by one: too narrow where households were."
         return notes
+
+
+def _synthetic_file(
+    certificate: Certificate, keystream: Keystream, how: Mapping[str, Any], file: tuple[int, Path]
+) -> pa.Table:
+    """The synthetic records of one of several data files."""
+    number, path = file
+    opened = open_own(path, schema=certificate.schema)
+    part = Release(replace(certificate, records=opened.rows), opened)
+    return part.synthesized(keystream.apart(Stream("data file", number)), **how)
+
+
+def _write_synthetic_file(
+    folder: Path,
+    certificate: Certificate,
+    keystream: Keystream,
+    how: Mapping[str, Any],
+    file: tuple[int, Path],
+) -> int:
+    """Write them under the name of that data file; a repeated task writes the same bytes."""
+    table = _synthetic_file(certificate, keystream, how, file)
+    place = folder / file[1].name
+    return write_table(table, place, file_format=format_to_write(place), force=True)
 
 
 def load_release(folder: str | Path, *, like: str = "arrow") -> Release:

@@ -317,7 +317,7 @@ def in_order(
     function: Callable[[Item], Result],
     items: Iterable[Item],
     *,
-    threads: int,
+    threads: int | None = None,
     cells: Callable[[Item], int] | None = None,
 ) -> Iterator[Result]:
     """Results of ``function`` for all items, in their order, computed by worker threads.
@@ -328,10 +328,12 @@ def in_order(
     Args:
         function: what is done to an item.
         items: taken as results are, at most two a thread ahead.
-        threads: the number of worker threads; with one, the calling thread does the work.
+        threads: the number of worker threads, by default one for each processor; with one, the
+            calling thread does the work.
         cells: the number of cells of an item. Where it is given, fewer items are taken ahead, so
             that all of them together take at most an eighth of the memory allowed.
     """
+    threads = threads or default_threads()
     if threads == 1:
         yield from map(function, items)
         return

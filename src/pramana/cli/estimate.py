@@ -187,6 +187,8 @@ def synthesize(
     margins: Path | None = None,
     copies: int | None = None,
     force: bool = False,
+    engine: str = "local",
+    master: str | None = None,
     json: bool = False,
 ) -> None:
     """Write synthetic records from a release.
@@ -203,6 +205,10 @@ def synthesize(
         drawn parameters. Fit a model to each, and pool the fits.
       --force: Replace an existing file.
 
+    Seldom:
+      --engine: Execution engine.
+      --master URL: The cluster of the engine, such as local[2] or spark://host:7077.
+
     Example:
       pramana synthesize release/ -o mining.parquet
       pramana synthesize release/ -o copies.csv --copies 10
@@ -214,6 +220,8 @@ def synthesize(
         force=force,
         margins=margins,
         copies=copies,
+        engine=engine,
+        master=master,
     )
     if json:
         show_json({"file": str(output), "method": method, **written})

@@ -521,6 +521,8 @@ def verify(
     key: Path | None = None,
     original: Path | None = None,
     mechanism: Path | None = None,
+    engine: str = "local",
+    master: str | None = None,
     encoding: str | None = None,
     rename: bool = False,
     json: bool = False,
@@ -537,6 +539,10 @@ def verify(
       --mechanism FILE: With --original, where matrices are withheld: mechanism.json of
         --steward-folder.
 
+    Seldom:
+      --engine: Execution engine.
+      --master URL: The cluster of the engine, such as local[2] or spark://host:7077.
+
     Example:
       pramana verify release/
       pramana verify release/ --key office.key.pub --original people.csv
@@ -547,6 +553,8 @@ def verify(
             key=key,
             original=original_data(original, encoding, rename),
             mechanism=mechanism,
+            engine=engine,
+            master=master,
             progress=advance,
         )
     if json:

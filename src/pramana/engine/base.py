@@ -9,7 +9,7 @@ may cut batches and run them in parallel without changing a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import (
@@ -25,6 +25,7 @@ from typing import (
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.processes import Item, Result
 from pramana.base.randomness import Address, Keystream
 from pramana.base.registry import Registry
 from pramana.errors import InvalidNumber, InvalidTable, Notice, UnknownColumn, unheard
@@ -152,6 +153,15 @@ class Engine(Protocol):
 
     def read(self, path: str, *, master: str | None = None) -> TableLike:
         """The file as a table of this engine; ``master`` names its cluster, if it has one."""
+
+    def connect(self, master: str | None) -> None:
+        """Start the cluster of this engine or join it; refused by an engine that has none."""
+
+    def each(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """What a function makes of each item, in order, by threads or workers of the engine."""
+
+    def spread(self, opened: OpenedTable) -> OpenedTable:
+        """The same files, with summaries made by threads or workers of the engine."""
 
     def serves(self, source: object) -> bool:
         """Whether this is a table of this engine; by its name, so that nothing is imported."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from pramana.base.processes import default_threads, in_order
+from pramana.base.processes import Item, Result, default_threads, in_order
 from pramana.engine.base import (
     Condition,
     MapBatches,
@@ -177,11 +177,23 @@ class LocalEngine:
 
     def read(self, path: str, *, master: str | None = None) -> TableLike:
         """The file itself."""
+        self.connect(master)
+        return path
+
+    def connect(self, master: str | None) -> None:
+        """Refused: there is no cluster."""
         if master is not None:
             raise InputError(
                 f"--master names a cluster, and engine {self.name} has none: add --engine spark."
             )
-        return path
+
+    def each(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """By threads."""
+        return in_order(function, items)
+
+    def spread(self, opened: OpenedTable) -> OpenedTable:
+        """The table itself."""
+        return opened
 
     def serves(self, source: object) -> bool:
         """Whatever no other engine serves."""

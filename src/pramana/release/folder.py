@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Final
 
 from pramana.base.atomic_files import read_file, require_name, require_not_here, whole_folder
-from pramana.base.processes import default_threads, in_order
 from pramana.base.text import listed
-from pramana.engine.base import write_opened
+from pramana.engine.base import ENGINES, USUAL, Engine, write_opened
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
 from pramana.io.base import BROKEN, COMPRESSED, FORMATS, Format, broken
 from pramana.io.opening import open_own
@@ -105,16 +104,17 @@ def holds(path: Path, content: bytes) -> bool:
     return _digest(path, len(content)) == hashlib.sha256(content).hexdigest()
 
 
-def fingerprint(path: Path, data_format: str) -> DataFile:
+def fingerprint(path: Path, data_format: str, engine: Engine | None = None) -> DataFile:
     """Name, form, size and SHA-256 of a data file, or of a folder of data files.
 
+    The digests of files are computed by threads, or by the workers of an engine.
     The SHA-256 of a folder is computed from the list of its files: a line with digest, size and
     name each, in the order of the names. So a file more, less, renamed or changed is found.
     """
     files = _files(path)
     sizes = [_size(file) for file in files]
-    known = dict(zip(files, sizes, strict=True))
-    digests = list(in_order(lambda own: _digest(own, known[own]), files, threads=default_threads()))
+    engine = engine or ENGINES[USUAL]
+    digests = list(engine.each(_digest_of, list(zip(files, sizes, strict=True))))
     if files == [path]:
         return DataFile(path.name, data_format, digests[0], sizes[0])
     lines = [
@@ -178,6 +178,10 @@ def _size(path: Path) -> int:
     if not stat.S_ISREG(status.st_mode):
         raise NotARelease(f"{path.name} must be a file, and is a link, a folder or a device.")
     return status.st_size
+
+
+def _digest_of(file: tuple[Path, int]) -> str:
+    return _digest(*file)
 
 
 def _digest(path: Path, size: int) -> str:
@@ -353,6 +357,7 @@ def complete_folder(
     file_format: TableFormat,
     sign_with: str | Path | None = None,
     copies: Sequence[TableFormat] = (),
+    engine: Engine | None = None,
 ) -> Certificate:
     """Write what accompanies the data file: copies, certificate, explanations.
 
@@ -362,6 +367,7 @@ def complete_folder(
         file_format: of the data file.
         sign_with: a private key to sign the certificate with.
         copies: further formats to write the same records in.
+        engine: the engine that wrote the data file; it computes the digests.
 
     Returns:
         The certificate with the fingerprints of all data files.
@@ -369,7 +375,7 @@ def complete_folder(
     data = work / data_name(file_format)
     others = [name for name in dict.fromkeys(copies) if name != file_format]
     fingerprints = [_written_copy(data, certificate, name, file_format) for name in others]
-    finished = certificate.with_data(fingerprint(data, file_format), tuple(fingerprints))
+    finished = certificate.with_data(fingerprint(data, file_format, engine), tuple(fingerprints))
     if sign_with is not None:
         from pramana.release.signing import sign  # loads the cryptography library
 

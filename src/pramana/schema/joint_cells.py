@@ -374,14 +374,21 @@ class Counts:
 class Counter:
     """Counts records that come in batches.
 
-    Few possible combinations are counted in an array; otherwise those of each batch are merged.
+    Up to ``dense`` possible combinations are counted in an array; otherwise those of each batch are
+    merged.
     """
 
-    def __init__(self, columns: Sequence[str], labels: Sequence[tuple[Label, ...]]) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        labels: Sequence[tuple[Label, ...]],
+        *,
+        dense: int = DENSE_LIMIT,
+    ) -> None:
         self._columns, self._labels = tuple(columns), tuple(tuple(values) for values in labels)
         self._sizes = [len(values) for values in self._labels]
         cells = prod(self._sizes)
-        self._dense = np.zeros(cells, dtype=np.int64) if cells <= DENSE_LIMIT else None
+        self._dense = np.zeros(cells, dtype=np.int64) if cells <= dense else None
         self._parts: list[tuple[Values, IntArray]] = []
         self._waiting = 0
 
@@ -403,6 +410,11 @@ class Counter:
         if self._waiting > 2 * len(self._parts[0][0]) + DENSE_LIMIT:
             self._parts = [_merge(self._parts)]
             self._waiting = len(self._parts[0][0])
+
+    def merge(self, other: Counter) -> None:
+        """Count all that another one of the same columns has counted."""
+        counts = other.result()
+        self.add(list(counts.cells.T), counts.numbers)
 
     def result(self) -> Counts:
         """The table of all that was added."""

@@ -15,16 +15,16 @@ bins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.processes import default_threads, in_order
 from pramana.base.rounding import chi_square_tail, coarse_up
 from pramana.base.text import counted, records_that, text_up
 from pramana.errors import PramanaError
@@ -45,13 +45,16 @@ from pramana.schema.group_sizes import (
     in_bins,
 )
 from pramana.schema.joint_cells import CellRules, Counter, cell_counts, joint_groups, tied_columns
-from pramana.schema.opened_table import BATCH, OpenedTable, Part, is_number
+from pramana.schema.opened_table import BATCH, OpenedTable, is_number
 from pramana.schema.schema import COUNT, REPORTED, Column
 from pramana.types import BoolArray, FloatArray, IntArray, Positions, Progress
 from pramana.verification.checks import Check, CheckKind
 
 MOST_UNPACKED: Final = 2**30
 """The most bytes that the texts of a batch of records may take."""
+
+MOST_DENSE: Final = 2**16
+"""The most cells that each part of the records is counted in as an array."""
 
 LEVEL: Final = 1e-6
 """The error level of the tests of attribute sets."""
@@ -74,15 +77,16 @@ def record_checks(
     if isinstance(certificate.mechanism, ShuffledRounds):
         yield from _round_checks(certificate, certificate.mechanism, opened)
         return
-    scan, problem, records = RecordScan(certificate), "", opened.rows
+    scan = RecordScan(certificate)
+    counts, records = scan.nothing(), opened.rows
     if records == certificate.records:  # otherwise nothing is unpacked
-        problem = scan.read(opened, progress)
-        records = scan.records
-    same = not problem and records == certificate.records
+        counts = scan.read(opened, progress)
+        records = counts.records
+    same = not counts.problem and records == certificate.records
     count = f"{counted(records, 'record')}, {_declared(certificate.records)}"
-    yield Check.decided("records", same, problem or count)
+    yield Check.decided("records", same, counts.problem or count)
     if same:
-        yield from scan.checks()
+        yield from scan.checks(counts, opened)
 
 
 def _round_checks(
@@ -151,58 +155,99 @@ def _declared(number: int) -> str:
     return counted(number, "is stated", "are stated")
 
 
-Inspected: TypeAlias = tuple[Positions | None, dict[str, Refused]]
-"""The place of the set of each record, if there are sets, and refused values by column."""
+@dataclass
+class RecordCounts:
+    """What one pass over some of the released records finds.
+
+    Attributes:
+        records: their number.
+        problem: what ended the pass early, if anything did.
+        impossible: records with an impossible combination of values.
+        set_counts: records by attribute set.
+        unknown_sets: whether an attribute set is named that is not stated.
+        refused: refused values by column.
+        values: the distinct values of sensitive columns, up to the number that is stated.
+        anonymity_set: records by the known columns.
+        shared_keys: records by all keys, if groups share them.
+        diversity: records by all keys and a sensitive column, for each of these.
+        strata: records by the strata of each step.
+        attached: records by the unchanged columns.
+        cells: records by the randomised columns, if a claim needs them.
+    """
+
+    records: int
+    problem: str
+    impossible: int
+    set_counts: IntArray
+    unknown_sets: bool
+    refused: dict[str, Refused]
+    values: dict[str, set[object]]
+    anonymity_set: GroupSizes
+    shared_keys: GroupSizes
+    diversity: dict[str, GroupSizes]
+    strata: list[GroupSizes]
+    attached: GroupSizes
+    cells: Counter | None
+
+    @property
+    def groups(self) -> list[GroupSizes]:
+        """The groups that records are counted by as they are."""
+        return [self.anonymity_set, self.shared_keys, *self.diversity.values(), *self.strata]
+
+    def merge(self, other: RecordCounts) -> None:
+        """Add what was found in other records."""
+        self.records += other.records
+        self.problem = self.problem or other.problem
+        self.impossible += other.impossible
+        self.set_counts += other.set_counts
+        self.unknown_sets |= other.unknown_sets
+        for name, refused in other.refused.items():
+            self.refused[name] += refused
+        for name, values in other.values.items():
+            self.values[name] |= values
+        pairs = zip(self.groups, other.groups, strict=True)
+        for own, more in (*pairs, (self.attached, other.attached)):
+            own.merge(more)
+        if self.cells is not None and other.cells is not None:
+            self.cells.merge(other.cells)
 
 
 class RecordScan:
-    """What one pass over the released records finds."""
+    """What is looked at in one pass over the released records; threads and workers share it."""
 
     def __init__(self, certificate: Certificate) -> None:
         schema, mechanism = certificate.schema, certificate.mechanism
         self.certificate = certificate
-        self.records = 0
-        self.impossible = 0
         self.sampler = mechanism if isinstance(mechanism, AttributeSampler) else None
         self.set_names = certificate.marks
-        self.set_counts = np.zeros(len(self.set_names), dtype=np.int64)
         self.asked = self._asked_columns()
-        self.unknown_sets = False
-        unchanged = [column.name for column in certificate.true_schema.released_as_is]
-        self.released_unchanged = [] if certificate.nature.whole else unchanged
-        self.first_reports: list[pa.RecordBatch] = []
+        self.unchanged = [column.name for column in certificate.true_schema.released_as_is]
         self.coded = [column for column in schema.released if column.coded or column.listed]
-        self.refused = {column.name: Refused() for column in self.coded}
-        self.anonymity_set = GroupSizes(certificate.known_columns, apart=True)
         steps = mechanism.steps if mechanism else ()
-        self.strata = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
+        self.strata = [step for step in steps if step.strata]
         # Columns that at least k records share: all keys of a centre, or after suppression
         drawn = any(column.drawn for column in schema.randomised)
         centre = certificate.statistics.get("keys") == NewKeys.CENTRE and not drawn
         keys = [*certificate.known_columns, *(column.name for column in schema.randomised)]
         options = certificate.options if certificate.nature.grouped else {}
-        shared = centre or options.get("suppress") is True
-        self.shared_keys = GroupSizes(keys if shared else ())
+        self.shared = keys if centre or options.get("suppress") is True else []
         distinct, closeness = options.get("distinct", 1), options.get("closeness", 1.0)
         self.distinct = distinct if type(distinct) is int else 1
         self.closeness = closeness if type(closeness) in (int, float) else 1.0
         sensitive = [column for column in schema.columns if not column.role.traits.known]
-        self.values = {c.name: set[object]() for c in sensitive if self.distinct > 1}
+        self.sensitive = [column.name for column in sensitive if self.distinct > 1]
         original = [
             column.name
             for column in certificate.true_schema.columns
             if not column.role.traits.known and not column.noisy and not column.drawn
         ]
         diverse = centre and (self.distinct > 1 or self.closeness < 1)
-        self.diversity = {name: GroupSizes([*keys, name]) for name in original if diverse}
-        stated = certificate.smallest_unchanged_group is not None
-        self.attached = GroupSizes(unchanged if stated else (), most=MOST_ATTACHED)
+        self.diverse = {name: [*keys, name] for name in original if diverse}
+        self.attached = self.unchanged if certificate.smallest_unchanged_group is not None else []
         # The randomised columns together, if a claim is made that only the owner can compute.
         owned = any(only_the_owner(type(claim.attained)) for claim in certificate.claims)
-        self.cells: Counter | None = None
-        if owned and mechanism is not None and certificate.nature.whole:
-            randomised = schema.randomised
-            self.cells = Counter([c.name for c in randomised], [c.labels for c in randomised])
+        crossed = owned and mechanism is not None and certificate.nature.whole
+        self.crossed = schema.randomised if crossed else ()
         ties = [rule.columns for rule in schema.impossible]
         names = list(dict.fromkeys(name for columns in ties for name in columns))
         self.rules = [
@@ -239,83 +284,91 @@ class RecordScan:
             reports.append((self.set_names.index(one.name), one.columns, cells))
         return reports
 
-    def read(self, opened: OpenedTable, progress: Progress | None) -> str:
-        """Add all records; what is wrong with them, if that ends the pass."""
-        most = self.certificate.records
+    def nothing(self) -> RecordCounts:
+        """The counts of no records."""
+        return RecordCounts(
+            records=0,
+            problem="",
+            impossible=0,
+            set_counts=np.zeros(len(self.set_names), dtype=np.int64),
+            unknown_sets=False,
+            refused={column.name: Refused() for column in self.coded},
+            values={name: set() for name in self.sensitive},
+            anonymity_set=GroupSizes(self.certificate.known_columns, apart=True),
+            shared_keys=GroupSizes(self.shared),
+            diversity={name: GroupSizes(columns) for name, columns in self.diverse.items()},
+            strata=[GroupSizes(step.strata) for step in self.strata],
+            attached=GroupSizes(self.attached, most=MOST_ATTACHED),
+            cells=self._cell_counter() if self.crossed else None,
+        )
 
-        def inspected(part: Part) -> list[tuple[pa.RecordBatch, Inspected | None]]:
-            batch = part.load()
-            pieces = [batch.slice(at, BATCH) for at in range(0, len(batch), BATCH)]
-            fits = [_unpacked_bytes(piece) <= MOST_UNPACKED for piece in pieces]
-            return [
-                (piece, self.inspect(piece) if good else None)
-                for piece, good in zip(pieces, fits, strict=True)
-            ]
+    def _cell_counter(self) -> Counter:
+        names, labels = [c.name for c in self.crossed], [c.labels for c in self.crossed]
+        return Counter(names, labels, dense=MOST_DENSE)
 
-        def cells(part: Part) -> int:
-            return part.records * len(opened.schema)
+    def read(self, opened: OpenedTable, progress: Progress | None) -> RecordCounts:
+        """What is found in all records, part by part; what is wrong may end the pass."""
+        counts, most = self.nothing(), self.certificate.records
+        for part in _packed(opened).summaries(self.count, by_part=True):
+            counts.merge(part)
+            if counts.records > most:
+                counts.problem = counts.problem or f"more records than {most:,}"
+            if counts.problem:
+                break
+            if progress is not None:
+                progress(part.records)
+        return counts
 
-        parts = _packed(opened).parts()
-        for pieces in in_order(inspected, parts, threads=default_threads(), cells=cells):
-            for batch, found in pieces:
-                if found is None:
-                    return "texts too long for the memory"
-                if self.records + batch.num_rows > most:
-                    return f"more records than {most:,}"
-                self.add(batch, found)
-                if progress is not None:
-                    progress(batch.num_rows)
-        return ""
+    def count(self, batches: Iterable[pa.RecordBatch]) -> RecordCounts:
+        """What is found in some records."""
+        counts = self.nothing()
+        for batch in batches:
+            for begin in range(0, len(batch), BATCH):
+                piece = batch.slice(begin, BATCH)
+                if _unpacked_bytes(piece) > MOST_UNPACKED:
+                    counts.problem = "texts too long for the memory"
+                    return counts
+                self.add(piece, counts)
+        return counts
 
-    def inspect(self, batch: pa.RecordBatch) -> Inspected:
-        """The set of each record and the refused values of a batch; threads may do it at once."""
-        sets: Positions | None = None
+    def add(self, batch: pa.RecordBatch, counts: RecordCounts) -> None:
+        """Count the records of one batch."""
+        schema = self.certificate.schema
+        counts.records += batch.num_rows
+        sets = None
         if self.set_names:
             places = places_among(self.set_names, batch.column(REPORTED))
             sets = np.maximum(places, -1).astype(np.intp)  # -1: the last entry of ``asked``
-        refused = {
-            column.name: self._refused(column, batch.column(column.name), sets)
-            for column in self.coded
-        }
-        return sets, refused
-
-    def add(self, batch: pa.RecordBatch, inspected: Inspected) -> None:
-        """Count the records of one batch, of which ``inspect`` was asked."""
-        schema = self.certificate.schema
-        self.records += batch.num_rows
-        sets, refused_values = inspected
-        for name, refused in refused_values.items():
-            self.refused[name] += refused
-        good = not any(refused_values.values())
-        if sets is not None:
-            self.set_counts += np.bincount(sets[sets >= 0], minlength=len(self.set_names))
+            counts.set_counts += np.bincount(sets[sets >= 0], minlength=len(self.set_names))
             names = batch.column(REPORTED)
             if isinstance(names, pa.DictionaryArray):  # it may hold what no record refers to
                 unknown = places_among(self.set_names, names.dictionary) < 0
-                self.unknown_sets |= bool(unknown.any())
-            if self.released_unchanged and sum(map(len, self.first_reports)) < LOOKED_AT:
-                self.first_reports.append(batch.select([REPORTED, *self.released_unchanged]))
-        for name, values in self.values.items():
+                counts.unknown_sets |= bool(unknown.any())
+        good = True
+        for column in self.coded:
+            refused = self._refused(column, batch.column(column.name), sets)
+            counts.refused[column.name] += refused
+            good = good and not refused
+        for name, values in counts.values.items():
             if len(values) < self.distinct:
                 occurring = pc.unique(batch.column(name)).to_pylist()
                 values.update(v for v in occurring if v is not None and v == v)
-        tables = (self.anonymity_set, self.shared_keys)
-        for sizes in (*tables, *self.diversity.values(), *(own for _, own in self.strata)):
+        for sizes in counts.groups:
             if sizes.columns:
                 sizes.add(batch)
         if not good:  # what follows needs the codes of all values
             return
         for columns, rules in self.rules:
             codes = [encode_released(schema.column(n), batch.column(n)) for n in columns]
-            self.impossible += batch.num_rows - int(rules.possible(codes).sum())
+            counts.impossible += batch.num_rows - int(rules.possible(codes).sum())
         for place, columns, cells in self.possible_reports:
             reports = batch.filter(pa.array(sets == place))
             codes = [encode_released(schema.column(n), reports.column(n)) for n in columns]
-            self.impossible += reports.num_rows - int(cells[tuple(codes)].sum())
-        if self.cells is not None:
-            self.cells.add([encode_released(c, batch.column(c.name)) for c in schema.randomised])
-        if self.attached.columns:
-            self.attached.add(in_bins(batch, schema.binned, released=True))
+            counts.impossible += reports.num_rows - int(cells[tuple(codes)].sum())
+        if counts.cells is not None:
+            counts.cells.add([encode_released(c, batch.column(c.name)) for c in self.crossed])
+        if self.attached:
+            counts.attached.add(in_bins(batch, schema.binned, released=True))
 
     def _refused(self, column: Column, values: pa.Array, sets: Positions | None) -> Refused:
         """Values outside the domain; of attribute sets also values that were not asked for."""
@@ -332,21 +385,22 @@ class RecordScan:
         silent = len(values) - int(np.count_nonzero(asked)) - unasked
         return Refused(refused.outside + unasked, max(refused.missing - silent, 0))
 
-    def checks(self) -> Iterator[Check]:
+    def checks(self, counts: RecordCounts, opened: OpenedTable) -> Iterator[Check]:
         """One check for each thing that was counted."""
         certificate = self.certificate
-        for name, refused in self.refused.items():
+        for name, refused in counts.refused.items():
             outside = refused.outside + refused.missing
             good = "every value lies in its domain"
             detail = f"{counted(outside, 'record')} outside" if outside else good
             yield Check.decided(f"domain of {name}", not outside, detail)
         if self.sampler is not None:
-            yield self._set_counts(self.sampler)
-            yield from set_independence(self.first_reports)
+            yield self._set_counts(self.sampler, counts)
+            columns = () if certificate.nature.whole else self.unchanged
+            yield from independence_checks(opened, columns)
         if certificate.schema.impossible:
-            detail = f"{records_that(self.impossible, 'holds', 'hold')} one"
-            yield Check.decided("impossible combinations", not self.impossible, detail)
-        for step, sizes in self.strata:
+            detail = f"{records_that(counts.impossible, 'holds', 'hold')} one"
+            yield Check.decided("impossible combinations", not counts.impossible, detail)
+        for step, sizes in zip(self.strata, counts.strata, strict=True):
             lacking = sizes.keys() - {tuple(map(label_key, own)) for own in step.by_stratum}
             detail = f"{counted(len(lacking), 'stratum', 'strata')} without a matrix"
             yield Check.decided(
@@ -354,17 +408,17 @@ class RecordScan:
                 not lacking,
                 detail if lacking else "each has its matrix",
             )
-        yield from self._group_checks()
-        yield self._anonymity_set()
-        if not any(self.refused.values()) and self.cells is not None:
-            released = self.cells.result()
+        yield from self._group_checks(counts)
+        yield self._anonymity_set(counts)
+        if not any(counts.refused.values()) and counts.cells is not None:
+            released = counts.cells.result()
             for claim in certificate.claims:
                 contradiction = claim.attained.contradicted(certificate.evidence, released)
                 if contradiction is not None:
                     name = f"{claim.name} in the records"
                     yield Check.decided(name, False, contradiction, CheckKind.GUARANTEE)
         if certificate.smallest_unchanged_group is not None:
-            smallest = self.attached.smallest() if self.attached.columns else self.records
+            smallest = counts.attached.smallest() if self.attached else counts.records
             smallest = 1 if certificate.true_schema.noisy else smallest  # noise tells all apart
             declared = _declared(certificate.smallest_unchanged_group)
             yield Check.decided(
@@ -374,36 +428,36 @@ class RecordScan:
                 CheckKind.UNCHANGED,
             )
 
-    def _set_counts(self, sampler: AttributeSampler) -> Check:
+    def _set_counts(self, sampler: AttributeSampler, counts: RecordCounts) -> Check:
         """Whether each set was asked for as often as stated, within what chance allows."""
-        name, asked = "attribute sets", self.set_counts
-        unknown = self.records - int(asked.sum())
-        if unknown or self.unknown_sets:
+        name, asked = "attribute sets", counts.set_counts
+        unknown = counts.records - int(asked.sum())
+        if unknown or counts.unknown_sets:
             words = records_that(unknown, "names", "name")
             return Check.decided(name, False, f"{words} an attribute set that is not stated")
-        expected = np.array([one.share * self.records for one in sampler.sets])
+        expected = np.array([one.share * counts.records for one in sampler.sets])
         statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
         good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > LEVEL
         return Check.decided(name, good, f"{'' if good else 'not '}as often as stated")
 
-    def _group_checks(self) -> Iterator[Check]:
+    def _group_checks(self, counts: RecordCounts) -> Iterator[Check]:
         """Sizes of groups, and how diverse the sensitive values inside them are."""
-        if self.shared_keys.columns:
+        if self.shared:
             claims = self.certificate.claims
             stated = max((getattr(claim.attained, "k", 1) for claim in claims), default=1)
-            smallest = self.shared_keys.smallest()
+            smallest = counts.shared_keys.smallest()
             yield Check.decided(
                 "records with the same keys",
                 smallest >= stated,
                 f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
             )
-            yield from self._suppressed_cells()
-        for name, values in self.values.items():
+            yield from self._suppressed_cells(counts.shared_keys.total())
+        for name, values in counts.values.items():
             if len(values) < self.distinct:
                 words = counted(len(values), "value")
                 detail = f"{words}, and every group is said to hold {self.distinct:,}"
                 yield Check.decided(f"values of {name}", False, detail)
-        for name, sizes in self.diversity.items():
+        for name, sizes in counts.diversity.items():
             fewest, farthest = _diversity(sizes.total())
             yield Check.decided(
                 f"{name} by released keys",
@@ -412,7 +466,7 @@ class RecordScan:
                 f"at most {text_up(farthest, 3)} from the whole, {text_up(self.closeness, 3)} is",
             )
 
-    def _suppressed_cells(self) -> Iterator[Check]:
+    def _suppressed_cells(self, total: pa.Table) -> Iterator[Check]:
         """Every missing cell of a complete key was suppressed; of other keys only the owner knows.
 
         A cell that was missing before looks like one that was suppressed.
@@ -420,7 +474,6 @@ class RecordScan:
         stated = self.certificate.statistics.get("suppressed_cells")
         if stated is None:
             return
-        total = self.shared_keys.total()
         records = total.columns[-1]
         missing = {
             column.name: pc.sum(records.filter(pc.is_null(key, nan_is_null=True))).as_py() or 0
@@ -442,15 +495,15 @@ class RecordScan:
         else:
             yield Check.decided("suppressed cells", good, detail)
 
-    def _anonymity_set(self) -> Check:
+    def _anonymity_set(self, counts: RecordCounts) -> Check:
         """Among how many records a person hides, counted again."""
         certificate = self.certificate
         known, declared = certificate.known_columns, _declared(certificate.anonymity_set)
         if known:
-            smallest = self.anonymity_set.smallest()
+            smallest = counts.anonymity_set.smallest()
             words = f"the smallest group of {', '.join(known)} has {counted(smallest, 'record')}"
         else:
-            smallest = self.records
+            smallest = counts.records
             words = f"all {smallest:,} records form one anonymity set"
         return Check.decided(
             "anonymity set", smallest == certificate.anonymity_set, f"{words}, {declared}"
@@ -510,13 +563,14 @@ BINS: Final = 10
 FEWEST_EXPECTED: Final = 5.0
 
 
-def set_independence(batches: Sequence[pa.RecordBatch]) -> Iterator[Check]:
-    """One chi-square test of independence a column: of the attribute sets and its values."""
-    if not sum(map(len, batches)):
+def independence_checks(opened: OpenedTable, columns: Sequence[str]) -> Iterator[Check]:
+    """One chi-square test a column: whether the sets of the first records depend on it."""
+    if not columns or not opened.rows:
         return
-    table = pa.Table.from_batches(batches).slice(0, LOOKED_AT).unify_dictionaries()
-    sets, *columns = map(_few_codes, table.columns)
-    for name, codes in zip(table.column_names[1:], columns, strict=True):
+    table = opened.first([REPORTED, *columns], LOOKED_AT)
+    sets = _few_codes(table.column(REPORTED))
+    for name in columns:
+        codes = _few_codes(table.column(name))
         shape = [int(sets.max()) + 1, int(codes.max()) + 1]
         statistic, degrees = _chi_square(cell_counts([sets, codes], shape))
         good = chi_square_tail(statistic, degrees) > LEVEL / len(columns)

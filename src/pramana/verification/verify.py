@@ -31,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.text import listed, text_up
+from pramana.engine.base import ENGINES, USUAL, Engine
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.claims import recomputed
@@ -287,10 +288,19 @@ MOST_NAMED: Final = 5
 
 
 def verify_folder(
-    folder: str | Path, *, key: str | Path | None = None, progress: Progress | None = None
+    folder: str | Path,
+    *,
+    key: str | Path | None = None,
+    engine: str = USUAL,
+    master: str | None = None,
+    progress: Progress | None = None,
 ) -> Verdict:
-    """Run all checks that need the folder alone."""
-    folder = Path(folder)
+    """Run all checks that need the folder alone.
+
+    The engine computes digests and looks at the records; ``master`` names its cluster.
+    """
+    folder, workers = Path(folder), ENGINES[engine]
+    workers.connect(master)
     try:
         certificate = read_certificate(folder)
     except NotARelease as error:
@@ -301,7 +311,7 @@ def verify_folder(
     stamps: tuple[FileStamp, ...] = ()
     with suppress(PramanaError):  # the check of the data file reports it
         stamps = stamps_of(folder, certificate)
-    data = _data_check(folder, certificate)
+    data = _data_check(folder, certificate, workers)
     checks = [
         Check.decided("certificate", True, "unaltered: its digest matches"),
         data,
@@ -313,7 +323,7 @@ def verify_folder(
     opened: OpenedTable | None = None
     if data.ok:
         try:
-            opened = open_data(folder, certificate)
+            opened = workers.spread(open_data(folder, certificate))
             records.extend(record_checks(certificate, opened, progress))
             records.extend(copy_checks(folder, certificate))
             require_unchanged(stamps)
@@ -342,13 +352,13 @@ def verify_folder(
     return Verdict(tuple(checks), tuple(_notes(certificate, key)), risk, publishable)
 
 
-def _data_check(folder: Path, certificate: Certificate) -> Check:
+def _data_check(folder: Path, certificate: Certificate, workers: Engine) -> Check:
     """The data file has the fingerprint of the certificate; it is read if name and size fit."""
     data = certificate.data
     if data is None:
         return Check.decided("data", False, "the certificate names no data file")
     try:
-        same = fingerprint(data_path(folder, certificate), data.format) == data
+        same = fingerprint(data_path(folder, certificate), data.format, workers) == data
     except PramanaError as error:
         return Check.decided("data", False, str(error))
     has = "has" if same else "does not have"

@@ -18,9 +18,10 @@ those are counted whose values have a small hash: all records with the same valu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -35,7 +36,7 @@ from pramana.release.certificate import Certificate, accepted_words
 from pramana.schema.group_sizes import in_bins
 from pramana.schema.opened_table import OpenedTable, words_of
 from pramana.schema.schema import Column
-from pramana.types import BoolArray, Form, IntArray, Words
+from pramana.types import BoolArray, FloatArray, Form, IntArray, Words
 
 SEARCHED: Final = 2**13
 COUNTED: Final = 2**18
@@ -314,13 +315,8 @@ def uniqueness(
     """
     if not names or not table.rows:
         return FileRisk(table.rows)
-    parts, records = list[pa.RecordBatch](), 0
-    for batch in _batches(table, names, drawn):
-        parts.append(batch.slice(0, SEARCHED - records))
-        records += len(parts[-1])
-        if records >= SEARCHED:
-            break
-    words = [np.concatenate([words_of(p.column(at)) for p in parts]) for at in range(len(names))]
+    first = in_bins(_one_batch(table.first(names, SEARCHED)), drawn, released=True)
+    words = [words_of(column) for column in first.columns]
     suspects = [
         name for name, column in zip(names, words, strict=True) if share_alone(column) >= SUSPECT
     ]
@@ -381,38 +377,49 @@ def worst_subsets(names: Sequence[str], words: Sequence[Words]) -> list[tuple[st
     return worst
 
 
-def _batches(
-    table: OpenedTable, names: Sequence[str], drawn: Sequence[Column]
-) -> Iterator[pa.RecordBatch]:
-    """The batches of some columns, with bins in place of numbers that were drawn inside them."""
-    columns = [column for column in drawn if column.name in names]
-    for batch in table.batches(names):
-        yield in_bins(batch, columns, released=True)
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    return table.combine_chunks().to_batches()[0]
 
 
 def count_unique(
     table: OpenedTable, subsets: Iterable[tuple[str, ...]], *, drawn: Sequence[Column] = ()
 ) -> dict[tuple[str, ...], SubsetUniqueness]:
     """Count the records of a table that are unique on each subset of columns."""
-    parts: dict[tuple[str, ...], list[Words]] = {subset: [] for subset in subsets}
-    names = sorted({name for subset in parts for name in subset})
-    limit = _limit(table.rows)
+    wanted = list(subsets)
+    names = sorted({name for subset in wanted for name in subset})
+    binned = [column for column in drawn if column.name in names]
     if table.rows > COUNTED:  # each text is hashed once, which takes half the time
         with unheard(Notice):
             table = table.fitted(coded=[n for n in names if n not in {c.name for c in drawn}])
-    for batch in _batches(table, names, drawn):
+    function = partial(_small_hashes, wanted, names, binned, _limit(table.rows))
+    parts = [*table.summaries(function, names, by_part=True)]
+    return {
+        subset: _unique_of(subset, np.sort(np.concatenate(hashes)))
+        for subset, hashes in zip(wanted, zip(*parts, strict=True), strict=True)
+    }
+
+
+def _small_hashes(
+    subsets: Sequence[tuple[str, ...]],
+    names: Sequence[str],
+    binned: Sequence[Column],
+    limit: np.uint64,
+    batches: Iterable[pa.RecordBatch],
+) -> list[Words]:
+    """For each subset of columns the hashes of the records that are at most ``limit``."""
+    kept: list[list[Words]] = [[np.zeros(0, np.uint64)] for _ in subsets]
+    for batch in batches:
+        values = in_bins(batch, binned, released=True)
         spread = {
-            name: spread_words(words_of(batch.column(name)), place)
+            name: spread_words(words_of(values.column(name)), place)
             for place, name in enumerate(names, start=1)
         }
-        for subset, kept in parts.items():
+        for subset, parts in zip(subsets, kept, strict=True):
             total = np.zeros(batch.num_rows, np.uint64)
             for name in subset:
                 total += spread[name]
-            kept.append(total[total <= limit])
-    return {
-        subset: _unique_of(subset, np.sort(np.concatenate(kept))) for subset, kept in parts.items()
-    }
+            parts.append(total[total <= limit])
+    return [np.concatenate(parts) for parts in kept]
 
 
 def _limit(records: int) -> np.uint64:
@@ -451,20 +458,29 @@ def is_amount(table: OpenedTable, name: str) -> bool:
         return True
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return False
-    parts = [np.zeros(0)]
-    for batch in table.batches([name]):
-        array = batch.column(0)
-        plain = array.cast(kind) if pa.types.is_dictionary(array.type) else array
-        parts.append(np.asarray(plain.cast(pa.float64(), safe=False).drop_null()))
-    values = np.concatenate(parts)
-    values = values[np.isfinite(values)]
-    if (values % 1 != 0).mean() > FRACTION_OF_AMOUNTS:
+    parts = table.summaries(partial(_numbers, _limit(table.rows)), [name], by_part=True)
+    sizes, fractions, lows, highs, sampled = zip(*parts, strict=True)
+    records, low, high = sum(sizes), min(lows), max(highs)
+    if sum(fractions) > FRACTION_OF_AMOUNTS * records:
         return True
-    low, high, width = values.min(), values.max(), float(values.max() - values.min()) + 1
-    looked_at = values[spread_words(values.view(np.uint64), 0) <= _limit(table.rows)]
+    width, looked_at = high - low + 1, np.concatenate(sampled)
     ties = len(looked_at) - len(np.unique(looked_at))
-    expected = len(looked_at) * (1 + width * math.expm1(-len(values) / width) / len(values))
+    expected = len(looked_at) * (1 + width * math.expm1(-records / width) / records)
     if expected >= EXPECTED_TIES:
-        return ties >= expected - SIGMAS * math.sqrt(expected)
+        return bool(ties >= expected - SIGMAS * math.sqrt(expected))
     digits = [len(str(abs(int(value)))) for value in (low, high)]
     return ties > 0 or digits[0] < DIGITS or digits[0] != digits[1]
+
+
+def _numbers(
+    limit: np.uint64, batches: Iterable[pa.RecordBatch]
+) -> tuple[int, int, float, float, FloatArray]:
+    """How many numbers, how many with fractions, the least, the largest, and a sample."""
+    parts: list[FloatArray] = [np.zeros(0)]
+    for batch in batches:
+        numbers = np.asarray(batch.column(0).cast(pa.float64(), safe=False).drop_null())
+        parts.append(numbers[np.isfinite(numbers)])
+    values = np.concatenate(parts)
+    sampled = values[spread_words(values.view(np.uint64), 0) <= limit]
+    low, high = values.min(initial=math.inf), values.max(initial=-math.inf)
+    return len(values), int((values % 1 != 0).sum()), float(low), float(high), sampled

@@ -6,60 +6,58 @@ Files and data held by the driver are like that; the outcome of a join or a sort
 Spark brings its records as they come. Spark itself knows which is which, and the others are
 refused.
 
-Sums over groups of released records, by Spark: the same question as DuckDB answers.
+Sums over groups of released records: the question that DuckDB answers, partition by partition.
 """
 
 from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.processes import Item
 from pramana.base.randomness import Address, Keystream
-from pramana.engine.base import (
-    Condition,
-    MapBatches,
-    SumsAsked,
-    number_in,
-    require_number,
-    spelled,
-    sum_name,
-)
+from pramana.engine import local
+from pramana.engine.base import MapBatches, SumsAsked
 from pramana.engine.spark.session import one_line
 from pramana.engine.spark.tasks import (
     Begin,
-    Luggage,
-    Packer,
     Partition,
     Summary,
     Task,
     Typed,
-    WordCounts,
     as_stream,
+    count_words,
     from_stream,
     open_door,
+    pickled_apart,
 )
 from pramana.errors import InputError, InvalidTable
 from pramana.io.base import require_distinct_names
-from pramana.io.opening import checked, require_columns, require_types
+from pramana.io.opening import checked, open_table, require_columns, require_types
 from pramana.schema.domains import Bins, Categories, Label, label_text
 from pramana.schema.opened_table import ColumnFunction, OpenedTable, Part, mapped, placed
 from pramana.schema.schema import Schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 Made = TypeVar("Made")
 
 SUMMARIES = "part int, made binary"
+
+LEAST_AT_ONCE = 16
+"""The driver takes the summaries of this many partitions at once, or of two for each core."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class SparkOpened(OpenedTable):
         """What ``function`` makes of each partition, by the workers."""
         del by_part
         begin, frame = self.beginning(columns)
-        yield from collect_summaries(frame, begin, (), function)
+        yield from collect_summaries(frame, begin, (), function, parts=len(self.sizes))
 
     def with_columns(
         self, functions: Mapping[str, ColumnFunction], schema: pa.Schema
@@ -89,12 +87,8 @@ class SparkOpened(OpenedTable):
 
         plain = pa.schema([item.with_nullable(True) for item in schema])
         begin, frame = self.beginning()
-        with (
-            one_line(),
-            packed(
-                frame, (begin, (MapBatches(_Mapped(functions, schema), schema),), Typed(plain))
-            ) as (task,),
-        ):
+        step = MapBatches(partial(_mapped_anywhere, functions, schema), schema)
+        with one_line(), packed(frame, begin, (step,), Typed(plain)) as task:
             made = map_in_arrow(frame, task, from_arrow_schema(plain))
         arrow = _arrow_schema(made)
         parts = partial(_to_driver, made, arrow)
@@ -107,17 +101,11 @@ class SparkOpened(OpenedTable):
         return Partition(schema, self.sizes, self.known), select(self.source, names)
 
 
-@dataclass(frozen=True)
-class _Mapped:
-    """Functions of columns as one of batches."""
-
-    functions: Mapping[str, ColumnFunction]
-    schema: pa.Schema
-
-    def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """The batch with the functions in place of their columns."""
-        del position
-        return mapped(self.functions, self.schema, batch)
+def _mapped_anywhere(
+    functions: Mapping[str, ColumnFunction], schema: pa.Schema, batch: pa.RecordBatch, _: int
+) -> pa.RecordBatch:
+    """Functions of columns as one of batches, whatever their position."""
+    return mapped(functions, schema, batch)
 
 
 def open_spark(
@@ -166,16 +154,16 @@ def map_in_arrow(frame: DataFrame, task: Callable[..., Any], schema: Any) -> Dat
 
 
 @contextmanager
-def packed(frame: DataFrame, *contents: tuple[Any, ...]) -> Iterator[list[Task]]:
-    """Tasks that carry these contents; their keys can be fetched while the block runs."""
-    packer = Packer()
-    content = [packer.pack(*objects) for objects in contents]
-    if not packer.keystreams:
-        yield [Task(Luggage(each, None)) for each in content]
+def packed(frame: DataFrame, *stage: Any) -> Iterator[Task]:
+    """A task that does a stage; its keys can be fetched while the block runs."""
+    keystreams: list[Keystream] = []
+    content = pickled_apart(stage, keystreams)
+    if not keystreams:
+        yield Task(content, None)
         return
     host, bind, port = _address(frame)
-    with open_door(packer.keystreams, host=host, bind=bind, port=port) as door:
-        yield [Task(Luggage(each, door)) for each in content]
+    with open_door(keystreams, host=host, bind=bind, port=port) as door:
+        yield Task(content, door)
 
 
 def collect_summaries(
@@ -183,16 +171,26 @@ def collect_summaries(
     begin: Begin,
     functions: Sequence[MapBatches],
     function: Callable[[Iterator[pa.RecordBatch]], Made],
+    *,
+    parts: int = 0,
 ) -> Iterator[Made]:
-    """The summaries of all partitions, in their order."""
+    """The summaries of all partitions, in their order.
+
+    Of many ``parts`` the driver takes some at a time, so that it never holds all summaries.
+    """
     known = begin.known if isinstance(begin, Partition) else {}
     noting = replace(begin, noting=True) if isinstance(begin, Partition) else begin
-    with one_line(), packed(frame, (noting, tuple(functions), Summary(function))) as (task,):
-        rows = map_in_arrow(frame, task, SUMMARIES).collect()
-    for row in sorted(rows, key=lambda row: int(row["part"])):
-        made, noted = pickle.loads(row["made"])  # noqa: S301 - our own workers made it
-        known.setdefault(int(row["part"]), {}).update(noted)
-        yield made
+    context = frame.sparkSession.sparkContext
+    wave = max(LEAST_AT_ONCE, 2 * context.defaultParallelism)
+    with one_line(), packed(frame, noting, tuple(functions), Summary(function)) as task:
+        made = map_in_arrow(frame, task, SUMMARIES)
+        for first in range(0, max(parts, 1), wave):
+            some = range(first, min(first + wave, parts))
+            rows = made.collect() if parts <= wave else context.runJob(made.rdd, list, some)
+            for row in sorted(rows, key=lambda row: int(row["part"])):
+                summary, noted = pickle.loads(row["made"])  # noqa: S301 - our own workers made it
+                known.setdefault(int(row["part"]), {}).update(noted)
+                yield summary
 
 
 def _address(frame: DataFrame) -> tuple[str, str, int]:
@@ -209,12 +207,12 @@ def _arrow_schema(frame: DataFrame) -> pa.Schema:
     """The types of the columns as the workers will see them."""
     from pyspark.sql.pandas.types import to_arrow_type
 
-    fields = []
+    fields, zone = [], str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
     for item in frame.schema.fields:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                kind = to_arrow_type(item.dataType, timezone=_timezone(frame))
+                kind = to_arrow_type(item.dataType, timezone=zone)
         except Exception:
             raise InvalidTable(
                 f"Column '{item.name}' is of Spark's type {item.dataType.simpleString()}, which "
@@ -257,10 +255,6 @@ def _is_number(label: Label) -> bool:
     return True
 
 
-def _timezone(frame: DataFrame) -> str:
-    return str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
-
-
 def _require_order(frame: DataFrame) -> None:
     """Refuse records whose order may differ when Spark computes them again."""
     session = frame.sparkSession
@@ -281,18 +275,76 @@ def _require_order(frame: DataFrame) -> None:
 def _sizes(frame: DataFrame, arrow: pa.Schema) -> tuple[int, ...]:
     """How many records each partition has; reads one column."""
     narrow = min(arrow, key=_width)
-    kind = pa.schema([narrow])
-    counted: dict[int, int] = {}
-    with packed(frame, (_Unplaced(kind), (), Summary(_count))) as (task,):
-        for row in map_in_arrow(select(frame, [narrow.name]), task, SUMMARIES).collect():
-            counted[int(row["part"])], _ = pickle.loads(row["made"])  # noqa: S301 - our workers
-    return tuple(counted.get(part, 0) for part in range(max(counted, default=-1) + 1))
+    return tuple(collect_summaries(select(frame, [narrow.name]), _unplaced, (), _count))
+
+
+MOST_TASKS: Final = 1024
+"""The most tasks of an action on items; each task takes as many of them as another."""
+
+
+def each(
+    session: SparkSession, function: Callable[[Item], Made], items: Sequence[Item]
+) -> Iterator[Made]:
+    """What a function makes of each item, in order, by the workers."""
+    tasks = min(len(items), MOST_TASKS)
+    places = session.range(0, tasks, 1, tasks)  # one in each partition
+    of_slice = partial(_of_slice, function, items, tasks)
+    for made in collect_summaries(places, _unplaced, (), of_slice, parts=tasks) if tasks else ():
+        yield from made
+
+
+def _of_slice(
+    function: Callable[[Item], Made],
+    items: Sequence[Item],
+    tasks: int,
+    batches: Iterator[pa.RecordBatch],
+) -> list[Made]:
+    """What one task makes of its items."""
+    places = [place for batch in batches for place in batch.column(0).to_pylist()]
+    slices = [(len(items) * at // tasks, len(items) * (at + 1) // tasks) for at in places]
+    return [function(item) for begin, end in slices for item in items[begin:end]]
+
+
+@dataclass(frozen=True)
+class SpreadTable(OpenedTable):
+    """Files that driver and workers see under one path; the workers make the summaries."""
+
+    session: Any = field(default=None, repr=False, compare=False)
+    coded: tuple[str, ...] = ()
+
+    def fitted(self, *, text: Collection[str] = (), coded: Collection[str] = ()) -> SpreadTable:
+        """The same files; workers read these columns of text as dictionaries."""
+        del text  # a Parquet file knows its types
+        return replace(self, coded=tuple(coded))
+
+    def summaries(
+        self,
+        function: Callable[[Iterator[pa.RecordBatch]], Made],
+        columns: Sequence[str] | None = None,
+        *,
+        by_part: bool = False,
+    ) -> Iterator[Made]:
+        """What a function makes of each file."""
+        del by_part
+        names = list(self.schema.names if columns is None else columns)
+        of_file = partial(_of_file, function, names, self.coded)
+        return each(self.session, of_file, [file.path for file in self.files])
+
+
+def _of_file(
+    function: Callable[[Iterator[pa.RecordBatch]], Made],
+    names: Sequence[str],
+    coded: Sequence[str],
+    path: Path,
+) -> Made:
+    """What a function makes of the records of a file."""
+    return function(open_table(path).fitted(coded=coded).batches(names))
 
 
 SLICE = 2**22
 """Positions whose words one task counts, about."""
 
-SLICES_MOST = 256
+SLICES_MOST = 64
 
 
 def range_sizes(
@@ -302,13 +354,10 @@ def range_sizes(
     if not bits:
         return (records,)
     slices = min(SLICES_MOST, -(-records // SLICE))
-    numbers = frame.sparkSession.range(0, slices, 1, slices)
-    end = WordCounts(keystream, stream, bits, records, slices)
-    counts = np.zeros(2**bits, dtype=np.int64)
-    with packed(frame, (_Unplaced(pa.schema([("id", pa.int64())])), (), end)) as (task,):
-        for row in map_in_arrow(numbers, task, SUMMARIES).toLocalIterator():
-            counts += pickle.loads(row["made"])[0]  # noqa: S301 - our own workers made it
-    return tuple(counts.tolist())
+    ends = [records * at // slices for at in range(slices + 1)]
+    count = partial(count_words, keystream, stream, bits)
+    counts = [*each(frame.sparkSession, count, [*pairwise(ends)])]
+    return tuple(np.sum(counts, axis=0).tolist())
 
 
 def _width(field: pa.Field) -> int:
@@ -322,14 +371,9 @@ def _count(batches: Iterator[pa.RecordBatch]) -> int:
     return sum(len(batch) for batch in batches)
 
 
-@dataclass(frozen=True)
-class _Unplaced:
+def _unplaced(batches: Iterator[pa.RecordBatch], _: int) -> Iterator[tuple[Any, int]]:
     """Records whose positions are not known yet."""
-
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch], _: int) -> Iterator[tuple[Any, int]]:
-        return ((batch, 0) for batch in batches)
+    return ((batch, 0) for batch in batches)
 
 
 def _to_driver(frame: DataFrame, arrow: pa.Schema, columns: Sequence[str]) -> Iterator[Part]:
@@ -337,7 +381,7 @@ def _to_driver(frame: DataFrame, arrow: pa.Schema, columns: Sequence[str]) -> It
     schema = pa.schema([arrow.field(name) for name in columns])
 
     def batches() -> Iterator[pa.RecordBatch]:
-        with one_line(), packed(frame, (_Unplaced(schema), (), _Streams(schema))) as (task,):
+        with one_line(), packed(frame, _unplaced, (), _Streams(schema)) as task:
             for row in map_in_arrow(select(frame, columns), task, SUMMARIES).toLocalIterator():
                 yield from from_stream(row["made"])
 
@@ -364,55 +408,28 @@ class _Streams:
 
 
 def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-    """One row a combination of values, with the sums that estimates need."""
-    from pyspark.sql import functions as sql
+    """One row a combination of values, with the sums that estimates need.
 
-    frame = opened.source
-    for condition in asked.where:
-        frame = frame.filter(_condition(sql, condition, opened.schema))
-    w = _number(sql, asked.weight) if asked.weight else sql.lit(1.0)
-    terms = {"n": sql.lit(1.0), "w": w, "ww": w * w}
-    if asked.value is not None:
-        y = _number(sql, asked.value)
-        frame = frame.filter(y.isNotNull() & ~sql.isnan(y))
-        if asked.beyond is not None:
-            y = _condition(sql, asked.beyond, opened.schema).cast("double")
-        terms |= {"wy": w * y, "wwy": w * w * y, "wwyy": w * w * y * y}
-    sums = [
-        sql.coalesce(sql.sum(term), sql.lit(0.0)).alias(sum_name(name))
-        for name, term in terms.items()
-    ]
-    groups = [sql.col(_quoted(name)).alias(name) for name in asked.columns]
-    with one_line():
-        table = frame.groupBy(*groups).agg(*sums).toArrow()
-    fields = [opened.schema.field(name) for name in asked.columns]
-    fields += [pa.field(sum_name(name), pa.float64()) for name in terms]
-    return table.cast(pa.schema(fields))
+    The workers ask the embedded database about each partition, and the answers are added up.
+    """
+    named = [*asked.columns, *(c.column for c in asked.where), asked.value, asked.weight]
+    needed = [name for name in dict.fromkeys(named) if name is not None] or opened.schema.names[:1]
+    schema = pa.schema([opened.schema.field(name) for name in needed])
+    parts = [*opened.summaries(partial(_sums_of_part, asked, schema), needed)]
+    sums = [name for name in parts[0].column_names if name not in asked.columns]
+    places = [f"c{at}" for at in range(len(asked.columns))]  # Arrow reads dots as paths
+    table = pa.concat_tables(parts).rename_columns([*places, *sums])
+    total = table.group_by(places).aggregate([(name, "sum") for name in sums])
+    return total.select([*places, *(f"{name}_sum" for name in sums)]).rename_columns(
+        [*asked.columns, *sums]
+    )
 
 
-def _condition(sql: Any, condition: Condition, schema: pa.Schema) -> Any:
-    """A filter as an expression; the same texts and numbers as everywhere."""
-    name = condition.column
-    number = require_number(schema.field(name).type, condition)
-    texts, missing = spelled(condition, number=number)
-    if condition.comparison in ("=", "!="):
-        if number:
-            found = _number(sql, name).isin([number_in(text, name) for text in texts])
-        else:
-            found = sql.col(_quoted(name)).cast("string").isin(texts)
-        found = sql.coalesce(found, sql.lit(False))
-        if missing:
-            found = found | sql.col(_quoted(name)).isNull()
-        return found if condition.comparison == "=" else ~found
-    limit = sql.lit(number_in(texts[0], name))
-    own = _number(sql, name)
-    return {"<": own < limit, "<=": own <= limit, ">": own > limit, ">=": own >= limit}[
-        condition.comparison
-    ]
-
-
-def _number(sql: Any, name: str) -> Any:
-    return sql.col(_quoted(name)).cast("double")
+def _sums_of_part(
+    asked: SumsAsked, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> pa.Table:
+    """The sums over one partition."""
+    return local.grouped_sums(OpenedTable.of_arrow(pa.Table.from_batches(batches, schema)), asked)
 
 
 def _quoted(name: str) -> str:

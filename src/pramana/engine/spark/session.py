@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 OURS: Final = re.compile(r"pramana\.errors\.(\w+): ([^\n]+)")
-NO_PACKAGE: Final = re.compile(r"No module named '(pramana|pyarrow|numpy|cryptography)[.']")
+NO_PACKAGE: Final = re.compile(r"No module named '(\w+)[.']")
 DIFFERENT: Final = (
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
     "CANNOT_MERGE_SCHEMAS",
@@ -89,7 +89,7 @@ def _translated(error: Exception) -> PramanaError:
 
 
 def _condition(error: Exception) -> str:
-    read = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    read = getattr(error, "getCondition", None)
     try:
         return str(read() or "") if read is not None else ""
     except Exception:  # the JVM may be gone
@@ -155,6 +155,14 @@ def start_session(
                 f"({type(error).__name__}). Give local[2], or the address of a cluster."
             ) from None
     return session
+
+
+def active_session() -> SparkSession | None:
+    """The session of this process, if there is one."""
+    require_pyspark()
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
 
 
 _SENT: Final[dict[str, tempfile.TemporaryDirectory[str]]] = {}

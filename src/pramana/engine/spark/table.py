@@ -14,26 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import numpy as np
 import pyarrow as pa
 
 from pramana.base.atomic_files import whole_folder
+from pramana.base.processes import Item, Result
 from pramana.engine.base import MapBatches, Shuffle, SteppedTable, SumsAsked
 from pramana.engine.spark.opening import (
     SparkOpened,
+    SpreadTable,
     collect_summaries,
+    each,
     grouped_sums,
     map_in_arrow,
     open_spark,
     packed,
     range_sizes,
 )
-from pramana.engine.spark.session import one_line, read_path
+from pramana.engine.spark.session import active_session, one_line, read_path, start_session
 from pramana.engine.spark.tasks import (
     CHUNKS,
     WRITTEN,
@@ -78,8 +80,8 @@ class SparkTable(SteppedTable):
     def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
         """How many records have which combination of values in these columns."""
         counter = self._counter(columns)
-        for cells, numbers in self._summaries(partial(_counted, tuple(columns))):
-            counter.add(list(cells.T), numbers)
+        for counts in self._summaries(partial(_counted, tuple(columns))):
+            counter.add(list(counts.cells.T), counts.numbers)
         self._tell(progress)
         return counter.result()
 
@@ -98,7 +100,7 @@ class SparkTable(SteppedTable):
         schema = self.schema()
         with one_line(), whole_folder(Path(path)) as place, self._staged() as staged:
             frame, begin, functions = staged
-            with packed(frame, (begin, functions, Written(str(place), schema))) as (task,):
+            with packed(frame, begin, functions, Written(str(place), schema)) as task:
                 written = map_in_arrow(frame, task, WRITTEN).collect()
             finished_parts(place, [(row["part"], row["records"]) for row in written])
         self._tell(progress)
@@ -124,12 +126,14 @@ class SparkTable(SteppedTable):
     @contextmanager
     def _frame(self) -> Iterator[DataFrame]:
         """A data frame that can be computed while the block runs."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
         plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in self.schema()])
         with (
             self._staged() as (frame, begin, functions),
-            packed(frame, (begin, functions, Typed(plain))) as (task,),
+            packed(frame, begin, functions, Typed(plain)) as task,
         ):
-            yield map_in_arrow(frame, task, _spark_schema(plain))
+            yield map_in_arrow(frame, task, from_arrow_schema(plain))
 
     def _summaries(self, function: Callable[[Iterator[pa.RecordBatch]], Any]) -> Iterator[Any]:
         with one_line(), self._staged() as (frame, begin, functions):
@@ -166,22 +170,19 @@ def _after_shuffles(
         end = Scattered(step.keystream, step.stream, bits)
         ranges = range_sizes(frame, step.keystream, step.stream, bits=bits, records=records)
         gathered = Gathered(schema, step.keystream, step.stream, bits, ranges)
-        with packed(frame, (begin, tuple(functions), end)) as (task,):
+        with packed(frame, begin, tuple(functions), end) as task:
             chunks = map_in_arrow(frame, task, CHUNKS).repartitionById(2**bits, "range")
             yield from _after_shuffles(chunks, gathered, steps[at + 1 :], schema, records)
             return
     yield frame, begin, tuple(functions)
 
 
-def _counted(
-    columns: tuple[Column, ...], batches: Iterator[pa.RecordBatch]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _counted(columns: tuple[Column, ...], batches: Iterator[pa.RecordBatch]) -> Counts:
     """The counts of one partition."""
     counter = Counter([c.name for c in columns], [c.labels for c in columns])
     for batch in batches:
         counter.add([encode(column, batch.column(column.name)) for column in columns])
-    counts = counter.result()
-    return counts.cells, counts.numbers
+    return counter.result()
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -194,12 +195,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _spark_schema(schema: pa.Schema) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema)
-
-
 class SparkEngine:
     """Data frames of a Spark session, worked on by its workers."""
 
@@ -210,6 +205,20 @@ class SparkEngine:
     def read(self, path: str, *, master: str | None = None) -> Any:
         """Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
         return read_path(path, master=master)
+
+    def connect(self, master: str | None) -> None:
+        """Start Spark on a master, or take up the session that is active."""
+        if master is not None or active_session() is None:
+            start_session(master=master)
+
+    def each(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """By the workers."""
+        return each(active_session(), function, items)
+
+    def spread(self, opened: OpenedTable) -> OpenedTable:
+        """Files of a release, of which every worker must see the folder under the same path."""
+        about = {item.name: getattr(opened, item.name) for item in fields(OpenedTable)}
+        return SpreadTable(**about, session=active_session())
 
     def serves(self, source: object) -> bool:
         """Whether it is a data frame of Spark."""
@@ -226,7 +235,7 @@ class SparkEngine:
         return SparkTable.of(opened)
 
     def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-        """By Spark's own aggregation."""
+        """By the workers, partition by partition."""
         return grouped_sums(opened, asked)
 
     def empty_like(self, source: Any) -> Any:

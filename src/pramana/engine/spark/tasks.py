@@ -88,9 +88,10 @@ Begin: TypeAlias = Callable[[Iterator[pa.RecordBatch], int], Placed]
 
 @dataclass(frozen=True)
 class Task:
-    """One stage: (begin, functions on batches, end), packed."""
+    """One stage: (begin, functions on batches, end), pickled without the keystreams in them."""
 
-    luggage: Luggage
+    content: bytes = field(repr=False)
+    door: KeyDoor | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Do the work of one partition."""
@@ -98,7 +99,8 @@ class Task:
 
         partition = TaskContext.get().partitionId()
         try:
-            begin, functions, end = self.luggage.unpack()
+            keystreams = self.door.fetch() if self.door else []
+            begin, functions, end = _Unpickler(self.content, keystreams).load()
             if isinstance(begin, Partition) and isinstance(end, Summary):
                 end = replace(end, noted=begin.noted)
             placed = begin(batches, partition)
@@ -295,39 +297,18 @@ class Summary:
         )
 
 
-@dataclass(frozen=True)
-class WordCounts:
-    """How many words of a shuffle fall into each range, counted for one slice of all positions.
-
-    Attributes:
-        keystream: Of the shuffle.
-        stream: Its address.
-        bits: The leading bits of a word that number its range.
-        records: The number of all records.
-        slices: Into how many slices positions are cut, one a partition.
-    """
-
-    keystream: Keystream
-    stream: Address
-    bits: int
-    records: int
-    slices: int
-
-    def __call__(self, placed: Placed, partition: int) -> Iterator[pa.RecordBatch]:
-        """One row: the partition and its counts, pickled."""
-        for _ in placed:
-            pass
-        start, end = (self.records * at // self.slices for at in (partition, partition + 1))
-        counts = np.zeros(2**self.bits, dtype=np.int64)
-        words = np.empty(CHUNK, dtype=np.uint64)
-        for begin in range(start, end, CHUNK):
-            count = min(CHUNK, end - begin)
-            drawn = self.keystream.words(self.stream, begin, count, words[:count])
-            counts += np.bincount(_range_numbers(drawn, self.bits), minlength=len(counts))
-        content = pickle.dumps((counts, {}), protocol=pickle.HIGHEST_PROTOCOL)
-        yield pa.record_batch(
-            {"part": pa.array([partition], pa.int32()), "made": pa.array([content], pa.binary())}
-        )
+def count_words(
+    keystream: Keystream, stream: Address, bits: int, positions: tuple[int, int]
+) -> IntArray:
+    """How many words of a shuffle fall into each range, of a slice of all positions."""
+    counts = np.zeros(2**bits, dtype=np.int64)
+    words = np.empty(CHUNK, dtype=np.uint64)
+    start, end = positions
+    for begin in range(start, end, CHUNK):
+        count = min(CHUNK, end - begin)
+        drawn = keystream.words(stream, begin, count, words[:count])
+        counts += np.bincount(_range_numbers(drawn, bits), minlength=len(counts))
+    return counts
 
 
 def _range_numbers(words: Words, bits: int) -> IntArray:
@@ -405,43 +386,22 @@ class KeyDoor:
         ]
 
 
-@dataclass(frozen=True)
-class Luggage:
-    """Objects for the workers, pickled without the keystreams in them."""
+def pickled_apart(objects: tuple[Any, ...], keystreams: list[Keystream]) -> bytes:
+    """The objects as bytes: a keystream is its number in the list, to which new ones are added."""
+    from pyspark.cloudpickle import CloudPickler
 
-    content: bytes = field(repr=False)
-    door: KeyDoor | None
+    class Pickler(CloudPickler):  # type: ignore[misc]
+        def persistent_id(self, thing: Any) -> int | None:
+            if not isinstance(thing, Keystream):
+                return None
+            known = [at for at, one in enumerate(keystreams) if one is thing]
+            if not known:
+                keystreams.append(thing)
+            return known[0] if known else len(keystreams) - 1
 
-    def unpack(self) -> Any:
-        """The objects with their keystreams, on the side of a worker."""
-        return _Unpickler(self.content, self.door.fetch() if self.door else []).load()
-
-
-class Packer:
-    """Packs luggage and remembers which keystreams it needs."""
-
-    def __init__(self) -> None:
-        self.keystreams: list[Keystream] = []
-        self.door: KeyDoor | None = None
-
-    def pack(self, *objects: Any) -> bytes:
-        """The objects as bytes; every keystream in them is a number."""
-        from pyspark.cloudpickle import CloudPickler
-
-        keystreams = self.keystreams
-
-        class Pickler(CloudPickler):  # type: ignore[misc]
-            def persistent_id(self, thing: Any) -> int | None:
-                if not isinstance(thing, Keystream):
-                    return None
-                known = [at for at, one in enumerate(keystreams) if one is thing]
-                if not known:
-                    keystreams.append(thing)
-                return known[0] if known else len(keystreams) - 1
-
-        target = io.BytesIO()
-        Pickler(target).dump(objects)
-        return target.getvalue()
+    target = io.BytesIO()
+    Pickler(target).dump(objects)
+    return target.getvalue()
 
 
 class _Unpickler(pickle.Unpickler):
