@@ -300,7 +300,7 @@ def test_who_stands_out_and_what_would_lower_it(opened: Visitor) -> None:
     """The figures of the audit, and a recoding that is taken by a click."""
     found = api.audit(opened.session.folder / "people.csv", schema=schema(opened), k=3)
     text = words(opened.part("/risk/measured"))
-    assert f"{found.uniques} people are the only one" in text
+    assert f"{found.uniques} people are unique by their keys" in text
     assert "Without 'age'" in text
     opened.post("/risk/apply", {"way": "0"})
     assert len(schema(opened).keys) == 2

@@ -175,6 +175,7 @@ def studio(
     port: int = 0,
     browser: bool = True,
     database: str | None = None,
+    language: str | None = None,
     host: str = "127.0.0.1",
     tls_cert: Path | None = None,
     tls_key: Path | None = None,
@@ -190,6 +191,7 @@ def studio(
       --port NUMBER: 0 takes a free one.
       --browser/--no-browser: Open the browser.
       --database URL: Where surveys keep answers that no folder has.
+      --language CODE: Of the pages: en or de; that of the browser, if none is given.
       --host NAME: Where to listen, if not on this machine alone.
       --tls-cert FILE: With --host: the certificate.
       --tls-key FILE: With --host: its key.
@@ -207,7 +209,7 @@ def studio(
         typer.echo(f"Pramana studio: {address}")
         typer.echo("Press Ctrl+C to close it.")
 
-    serve_studio(folder, at, browser=browser, tell=tell, database=database)
+    serve_studio(folder, at, browser=browser, tell=tell, database=database, language=language)
 
 
 def keygen(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pramana import api
 from pramana.base.text import no_formula, percent
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InputError, MissingExtra, PramanaError
 from pramana.studio.worker import Workbench
 
@@ -23,12 +24,12 @@ MOST_CELLS: Final = 20_000
 NUMBERS: Final = ("int", "uint", "float", "double", "decimal", "halffloat")
 SHARES: Final = {"share": True, "row": "row", "column": "column"}
 HEADS: Final = {
-    "count": "Number of people",
-    "share": "Share of all",
-    "row": "Share within a row",
-    "column": "Share within a column",
-    "mean": "Mean of ",
-    "total": "Total of ",
+    "count": noop("Number of people"),
+    "share": noop("Share of all"),
+    "row": noop("Share within a row"),
+    "column": noop("Share within a column"),
+    "mean": noop("Mean of %(column)s"),
+    "total": noop("Total of %(column)s"),
 }
 LEVEL_OF_FACTOR: Final = re.compile(
     r"(?:C\()?([^\[\](),:\s][^\[\](),:]*)(?:,[^\[\]]*)?\)?\[(?:T\.)?([^\]]*)\]"
@@ -84,7 +85,7 @@ def _column(column: Any, release: Any) -> dict[str, Any]:
         "role": str(column.role),
         "treatment": release.certificate.nature.treatment
         if column.randomised
-        else "released unchanged",
+        else gettext("released unchanged"),
         "recoding": column.recoding.sentence() if column.recoding else "",
         "number": kind.startswith(NUMBERS) and not column.randomised,
         "values": list(zip(codes, labels.named(column.name, listed[:MOST_VALUES]), strict=True)),
@@ -126,7 +127,7 @@ def tabulate(
     cells = [_cell(cell, table, what) for cell in table.cells]
     title = release.certificate.labels.title(of) if of else ""
     return {
-        "what": HEADS[what] + title,
+        "what": gettext(HEADS[what], column=title),
         "by": list(table.by),
         "cells": cells,
         "note": table.note,
@@ -162,8 +163,9 @@ def _interval(low: float, high: float, what: str) -> str:
     """
     if math.isnan(low) or math.isnan(high):
         return ""
-    ends = ["no bound" if math.isinf(end) else _text(end, what) for end in (low, high)]
-    return " to ".join(dict.fromkeys(ends) if math.isinf(low) else ends)
+    ends = [gettext("no bound") if math.isinf(end) else _text(end, what) for end in (low, high)]
+    between = f" {gettext('to')} "
+    return between.join(dict.fromkeys(ends) if math.isinf(low) else ends)
 
 
 def _text(number: float, what: str = "") -> str:
@@ -173,12 +175,12 @@ def _text(number: float, what: str = "") -> str:
     ('36', '0', '36.3 %', '36.28')
     """
     if not math.isfinite(number):
-        return "unknown"
+        return gettext("unknown")
     if what in SHARES:
-        return f"{100 * number:.1f} %"
+        return numeral(f"{100 * number:.1f} %")
     if what == "count" or abs(number) >= 1000:
-        return f"{round(number):,}"
-    return f"{number:,.4g}"
+        return numeral(f"{round(number):,}")
+    return numeral(f"{number:,.4g}")
 
 
 def _finite(number: float) -> float | None:
@@ -222,7 +224,7 @@ def model(
                 "text": _text(term["coefficient"]),
                 "se": _text(term["se"]),
                 "interval": _interval(term["low"], term["high"], ""),
-                "p": "< 0.001" if term["p_value"] < 0.001 else f"{term['p_value']:.3f}",
+                "p": numeral("< 0.001" if term["p_value"] < 0.001 else f"{term['p_value']:.3f}"),
                 "unreliable": term["low"] <= 0 <= term["high"],
                 "figures": [_finite(term[head]) for head in heads],
             }

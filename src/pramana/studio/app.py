@@ -32,6 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pramana import api
 from pramana.base.look import tokens
 from pramana.base.processes import load_for_threads
+from pramana.base.translation import accepted, gettext, in_language
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.jobs import Jobs
@@ -97,11 +98,14 @@ ENTRANCE: Final = (
 class Guard:
     """Lets requests of the studio's own pages pass to the application."""
 
-    def __init__(self, app: ASGIApp, *, token: str, origin: Origin, cookie: str) -> None:
+    def __init__(
+        self, app: ASGIApp, *, token: str, origin: Origin, cookie: str, language: str | None
+    ) -> None:
         self._app = app
         self._token = token
         self._origin = origin
         self._cookie = cookie
+        self._language = language
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -138,8 +142,10 @@ class Guard:
                     answer.setdefault(name, value)
             await send(message)
 
+        language = self._language or accepted(headers.get("accept-language", ""))
         try:
-            await self._app(scope, receive, send_with_headers)
+            with in_language(language):
+                await self._app(scope, receive, send_with_headers)
         except Exception:  # it is shown on the page; its words may show data and are for no log
             if os.environ.get("PRAMANA_TRACEBACK"):
                 raise
@@ -183,8 +189,12 @@ def studio_application(
     origin: Origin,
     cookie: str = "pramana-studio",
     database: str | None = None,
+    language: str | None = None,
 ) -> Guard:
-    """The studio of one folder, behind its guard; some surveys keep their answers in a database."""
+    """The studio of one folder, behind its guard; some surveys keep their answers in a database.
+
+    Without a ``language``, pages are in that of the browser.
+    """
     jobs = Jobs(session.results, session.folder)
 
     @asynccontextmanager
@@ -216,7 +226,7 @@ def studio_application(
     )
     entries = tuple(entry for group in pages for entry in group.entries)
     studio = app.state.studio = Studio(session, jobs, entries, database)
-    return Guard(app, token=token, origin=origin, cookie=cookie)
+    return Guard(app, token=token, origin=origin, cookie=cookie, language=language)
 
 
 def _load_ahead(jobs: Jobs) -> None:
@@ -244,12 +254,14 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _system_error(request: Request, error: Exception) -> Response:
     """A full disk, or another refusal of the system."""
     why = getattr(error, "strerror", None) or "The operating system refused to read or write"
-    return await _refused(request, InputError(f"{why}. Your last change was not saved."))
+    return await _refused(
+        request, InputError(f"{why}. {gettext('Your last change was not saved.')}")
+    )
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
-    return page(request, "error.html", status=status, words="There is no such page here.")
+    return page(request, "error.html", status=status, words=gettext("There is no such page here."))
 
 
 async def _fault(request: Request, error: Exception) -> Response:

@@ -21,6 +21,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pramana.base.atomic_files import remove_leftovers, write_whole
 from pramana.base.processes import isolate_children
+from pramana.base.translation import language as current_language
+from pramana.base.translation import noop
 from pramana.studio.session import plainly
 from pramana.studio.worker import GIVE_WAY, work
 
@@ -31,6 +33,7 @@ GRACE: Final = 5.0
 MOST_KEPT: Final = 300
 """Results, the newest ones."""
 
+LOST: Final = noop("The worker has ended or cannot begin, perhaps for lack of memory. Try again.")
 FORM: Final = 4
 """Of kept results: another one is not read."""
 
@@ -46,6 +49,8 @@ class Job:
         result: Of a job that is done.
         so_far: A partial result while it runs.
         words: The current stage, or why it was refused.
+        values: What stands in the words.
+        language: In which its texts are.
         code, fields: Of the error by which it was refused.
         notices: Warnings for the steward.
         done, total: Progress, in whatever is counted.
@@ -65,6 +70,8 @@ class Job:
     result: Any = None
     so_far: Any = None
     words: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    language: str = field(default_factory=current_language)
     code: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
@@ -276,7 +283,7 @@ class Jobs:
                     continue
                 job.condition, job.since = "running", time.monotonic()
             try:
-                pipe.send((job.function, job.arguments))
+                pipe.send((job.function, job.arguments, job.language))
                 while not self._take(job, pipe.recv()):
                     pass
             except (EOFError, OSError):  # it was ended, or has died
@@ -285,7 +292,7 @@ class Jobs:
                         self._process = None
                     again = bool(quick) and not job.words
                     if again:
-                        job.words = "Once more"  # what takes long was cancelled beside it
+                        job.words = noop("Once more")  # what takes long was cancelled beside it
                         line.insert(0, job)
                 if not again:
                     _lost(job)
@@ -312,9 +319,10 @@ class Jobs:
         elif kind == "so far":
             job.so_far = json.loads(json.dumps(message[1]))
         elif kind == "said":
-            job.words = message[1]
+            job.words, job.values = message[1]
         elif kind == "refused":
             words, job.code, job.fields = message[1]
+            job.values = {}
             job.words = plainly(words, self._folder)
             _end(job, "refused")
         elif kind == "yields":
@@ -394,7 +402,7 @@ def _lost(job: Job) -> None:
     if job.condition == "cancelled":
         _end(job, "cancelled")
         return
-    job.words = "The worker has ended or cannot begin, perhaps for lack of memory. Try again."
+    job.words, job.values = LOST, {}
     _end(job, "refused")
 
 

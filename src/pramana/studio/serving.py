@@ -103,6 +103,7 @@ def serve_studio(
     browser: bool,
     tell: Callable[[str], None],
     database: str | None = None,
+    language: str | None = None,
 ) -> None:
     """Listen until the process is stopped, and leave only the session."""
     try:
@@ -120,7 +121,9 @@ def serve_studio(
     token, origin = new_token(), Origin.of(at.host, port, tls=tls)
     address = f"{origin.scheme}://{origin.hosts[0]}/?token={token}"
     cookie = f"pramana-studio-{port}"
-    app = studio_application(session, token=token, origin=origin, cookie=cookie, database=database)
+    app = studio_application(
+        session, token=token, origin=origin, cookie=cookie, database=database, language=language
+    )
     server = uvicorn.Server(
         uvicorn.Config(
             app,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from pramana import Schema, api
+from pramana.base.translation import ENGLISH, gettext, in_language, noop, numeral
 from pramana.errors import PramanaError
 from pramana.studio.view import drawn, option_values
 from pramana.studio.worker import TableAt, Workbench
@@ -18,7 +19,7 @@ ROWS = 100
 LARGE = 2_000_000
 """Of this many records, coded keys take more memory than counting them again takes time."""
 
-UNCHANGED = "No record has to change: the table already has the guarantee."
+UNCHANGED = noop("No record has to change: the table already has the guarantee.")
 NEARLY_ALL = 0.95
 """From this share on, records that have to change are not counted."""
 
@@ -138,7 +139,10 @@ def advise(
     refused: dict[str, PramanaError] = {}
     advice: Any = None
     for done, name in enumerate(sorted(methods, key=takes.__getitem__)):
-        bench.say(f"Trying {name}, one in {k:.12g}, {done + 1} of {len(methods)} methods")
+        bench.say(
+            "Trying %(method)s, one in %(k)s, %(done)s of %(all)s methods",
+            method=name, k=f"{k:.12g}", done=done + 1, all=len(methods),
+        )  # fmt: skip
         one = partial(api.advise, opened, stated, k=k, tables=tables, methods=[name], asked=asked)
         try:
             advice = bench.patiently(f"advise {name} {k} {tables} {asked} {schema}", one)
@@ -227,11 +231,15 @@ def foresee(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
 def _roughly(changes: tuple[float, float], records: int) -> str:
     """The rule of thumb in words, with two digits."""
     if changes[1] < 0.5:
-        return UNCHANGED
+        return gettext(UNCHANGED)
+    every = numeral(f"{records:,}")
     if min(changes) >= NEARLY_ALL * records:
-        return f"Nearly all of the {records:,} records have to change."
-    low, high = (f"{float(f'{min(change, records):.2g}'):,.0f}" for change in changes)
-    return f"Roughly {low} to {high} of {records:,} records have to change."
+        return gettext("Nearly all of the %(records)s records have to change.", records=every)
+    low, high = (numeral(f"{float(f'{min(n, records):.2g}'):,.0f}") for n in changes)
+    return gettext(
+        "Roughly %(low)s to %(high)s of %(records)s records have to change.",
+        low=low, high=high, records=every,
+    )  # fmt: skip
 
 
 def search(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
@@ -298,11 +306,15 @@ def _plan_form(plan: Any) -> dict[str, Any]:
     error, changes = plan.expected_error, ""
     number = plan.statistics.get("expected_changes")
     if plan.statistics.get("unchanged") and number is not None:
-        changes = UNCHANGED
+        changes = gettext(UNCHANGED)
     elif number is not None:
         several = plan.mechanism is not None and len(plan.mechanism.steps) > 1
-        what = "values" if several else "records"
-        changes = f"About {number:,.0f} {what} of {plan.records:,} records are expected to change."
+        words = noop("About %(number)s records of %(records)s are expected to change.")
+        if several:
+            words = noop("About %(number)s values of %(records)s records are expected to change.")
+        changes = gettext(
+            words, number=numeral(f"{number:,.0f}"), records=numeral(f"{plan.records:,}")
+        )
     return {
         "searched": True,
         "method": plan.method.name,
@@ -345,14 +357,15 @@ def protect(bench: Workbench, **asked: Unpack[ProtectAsked]) -> dict[str, Any]:
         bench.let_go("standing")
     made = _plan(asked, data=opened, looked_at=True)
     bench.say("Protecting")
-    release = api.protect(
-        opened,
-        made,
-        to=asked["to"],
-        copies=asked["copies"],
-        accept_risk=asked["accept_risk"],
-        progress=bench.expect(2 * made.records),
-    )
+    with in_language(ENGLISH):  # as all files of a release are
+        release = api.protect(
+            opened,
+            made,
+            to=asked["to"],
+            copies=asked["copies"],
+            accept_risk=asked["accept_risk"],
+            progress=bench.expect(2 * made.records),
+        )
     return {"records": release.records, "seconds": time.monotonic() - began}
 
 

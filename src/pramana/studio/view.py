@@ -22,17 +22,18 @@ from starlette.routing import Route
 
 from pramana import Schema, api
 from pramana.base.text import pasted
+from pramana.base.translation import gettext, language, mark_templates, noop, numeral
 from pramana.errors import InputError, PramanaError
 from pramana.studio.collecting import Collectors
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession, without_options
 
 MOST_FORM: Final = 2**20
-OUT_OF_DATE: Final = "The page is out of date. Load it again."
+OUT_OF_DATE: Final = noop("The page is out of date. Load it again.")
 PLACE: Final = re.compile(r"[0-9]{1,9}")
 OTHERWISE: Final = {
-    "weights-not-modelled": ("unweighted", "1", "Show it without the weight"),
-    "population-not-modelled": ("infer", "records", "Show it for these records alone"),
+    "weights-not-modelled": ("unweighted", "1", noop("Show it without the weight")),
+    "population-not-modelled": ("infer", "records", noop("Show it for these records alone")),
 }
 """By the code of an analyst's error: the parameter to set, and what the link shows."""
 
@@ -249,7 +250,7 @@ async def form_of(request: Request) -> Form:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_FORM:
-            raise InputError("The form is too long.")
+            raise InputError(gettext("The form is too long."))
     form = Form(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
     shown = form.get("state")
     if shown and shown != str(studio_of(request).session.number):
@@ -284,7 +285,8 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "count": lambda number: f"{number:,.0f}",
+        "count": lambda number: numeral(f"{number:,.0f}"),
+        "numeral": numeral,
         "duration": duration,
         "below": below,
         "size": size,
@@ -294,6 +296,7 @@ def _templates() -> Environment:
         "percent": lambda *given: percent(*given).replace(" ", "\u00a0"),
         "risk": lambda *given: risk(*given).replace(" ", "\u00a0"),
     }
+    mark_templates(made, visible)
     return made
 
 
@@ -312,10 +315,14 @@ def duration(seconds: float | None) -> str:
     """
     if seconds is None:
         return ""
-    for size, word in ((3600, "hour"), (60, "minute"), (1, "second")):
+    for size, one, many in (
+        (3600, noop("%(number)s hour"), noop("%(number)s hours")),
+        (60, noop("%(number)s minute"), noop("%(number)s minutes")),
+        (1, noop("%(number)s second"), noop("%(number)s seconds")),
+    ):
         if seconds >= size or size == 1:
             number = max(round(seconds / size), 1)
-            return f"{number} {word}{'' if number == 1 else 's'}"
+            return gettext(one if number == 1 else many, number=number)
     return ""
 
 
@@ -463,8 +470,8 @@ def percent(share: float | None, digits: int = 1) -> str:
         return ""
     least = 10.0**-digits / 100
     if 0 < share < least:
-        return f"< {100 * least:.{digits}f} %"
-    return f"{100 * share:.{digits}f} %"
+        return numeral(f"< {100 * least:.{digits}f} %")
+    return numeral(f"{100 * share:.{digits}f} %")
 
 
 def risk(share: float | None, digits: int = 1) -> str:
@@ -476,7 +483,7 @@ def risk(share: float | None, digits: int = 1) -> str:
     if share is None or 0 < share < 10.0**-digits / 100:
         return percent(share, digits)
     steps = math.ceil(Fraction(repr(float(share))) * 100 * 10**digits)
-    return f"{steps / 10**digits:.{digits}f} %"
+    return numeral(f"{steps / 10**digits:.{digits}f} %")
 
 
 def sparkline(bars: Sequence[tuple[str, int]]) -> str:
@@ -496,7 +503,7 @@ def below(number: float, digits: int = 1) -> str:
     ('2.9', '12.0', '66')
     """
     steps = math.floor(Fraction(repr(float(number))) * 10**digits)
-    return f"{steps / 10**digits:,.{digits}f}"
+    return numeral(f"{steps / 10**digits:,.{digits}f}")
 
 
 def size(octets: float) -> str:
@@ -507,13 +514,18 @@ def size(octets: float) -> str:
     """
     for unit, word in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if octets >= unit:
-            return f"{octets / unit:.3g} {word}"
+            return numeral(f"{octets / unit:.3g} {word}")
     return f"{octets:.0f} bytes"
 
 
-@lru_cache(maxsize=MOST_KEPT)
 def drawn(verb: str, *arguments: Any, **named: Any) -> dict[str, Any]:
     """A chart by a verb of ``api``, or why there is none; in a thread, for it may take a moment."""
+    return _drawn_in(language(), verb, *arguments, **named)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _drawn_in(language: str, verb: str, *arguments: Any, **named: Any) -> dict[str, Any]:
+    del language  # of the texts: another one makes it another chart
     try:
         return {"svg": getattr(api, verb)(*arguments, **named), "no_chart": ""}
     except PramanaError as error:

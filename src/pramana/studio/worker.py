@@ -26,6 +26,7 @@ from typing import Any, Final, TypedDict
 
 from pramana import api
 from pramana.base.processes import defer_during_import, give_back, load_for_threads
+from pramana.base.translation import in_language
 from pramana.errors import Notice, PramanaError, is_heard
 
 PROGRESS_EVERY: Final = 0.1
@@ -98,9 +99,9 @@ class Workbench:
         self.keep = shelf.keep
         self.let_go = shelf.let_go
 
-    def say(self, words: str) -> None:
-        """Report the current stage."""
-        self._pipe.send(("said", words))
+    def say(self, words: str, **values: object) -> None:
+        """Report the current stage: a text with the values in it."""
+        self._pipe.send(("said", (words, values)))
 
     def show(self, so_far: Any) -> None:
         """Send a partial result."""
@@ -171,8 +172,9 @@ def _serve(pipe: Connection, shelf: Shelf, do: Callable[..., tuple[Any, list[str
     bench = Workbench(pipe, shelf)
     try:
         while True:
-            function, arguments = pipe.recv()
-            pipe.send(_outcome(partial(do, function, bench, arguments)))
+            function, arguments, language = pipe.recv()
+            with in_language(language):
+                pipe.send(_outcome(partial(do, function, bench, arguments)))
             give_back()  # the next task may be one that needs much
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from pramana import Bins, Categories, Column, Impossible, NumberGrid, Recoding, Role, Schema, api
 from pramana.api import Provenance
 from pramana.base.text import as_part, parts_of
+from pramana.base.translation import gettext, noop
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -49,18 +50,18 @@ PAGES: Final = Pages(
 MOST_LOOKED: Final = 20_000
 HOUSEHOLD: Final = "household"
 ROLES: Final = {str(role): f"{role.capitalize()}: {role.traits.words}" for role in Role} | {
-    HOUSEHOLD: "Household: its number; dropped, and guarantees are stated for households too"
+    HOUSEHOLD: noop("Household: its number; dropped, and guarantees are stated for households too")
 }
 MISSING: Final = {
-    "": "decided by the data",
-    "category": "a value like others, randomised",
-    "keep": "stays missing",
-    "refuse": "must not occur",
+    "": noop("decided by the data"),
+    "category": noop("a value like others, randomised"),
+    "keep": noop("stays missing"),
+    "refuse": noop("must not occur"),
 }
 ORIGINS: Final = {
-    Provenance.DECLARED: "Declared: known without these data",
-    Provenance.READ_OFF: "Taken from these data, or merged after looking at them",
-    Provenance.TRIALS: "Chosen by trials on these data",
+    Provenance.DECLARED: noop("Declared: known without these data"),
+    Provenance.READ_OFF: noop("Taken from these data, or merged after looking at them"),
+    Provenance.TRIALS: noop("Chosen by trials on these data"),
 }
 PATIENCE: Final = 1.5
 """Seconds that a live count is waited for before its progress is shown."""
@@ -263,7 +264,7 @@ async def save_one(request: Request, studio: Studio, form: Form) -> Response:
         raise InputError(str(error)) from None
     studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
     if not auto:
-        studio.session.notice = "Saved."
+        studio.session.notice = gettext("Saved.")
         return goto(own_page(form.get("next"), f"/columns/{place}"))
     if role_of(schema, column) != role_of(changed, changed.columns[place]):
         return Response(status_code=204, headers={"HX-Refresh": "true"})  # the form is another one
@@ -303,7 +304,9 @@ def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:
         values = [new.domain.values[place_in(at, len(new.domain.values))] for at in ticked]
         # The page shows how many records have each value: whoever merges here has looked.
         looked = Provenance.weakest(new.origin, Provenance.READ_OFF)
-        new = replace(api.merge_values(new, values, form.get("into") or "other"), origin=looked)
+        new = replace(
+            api.merge_values(new, values, form.get("into") or gettext("other")), origin=looked
+        )
     return new
 
 
@@ -350,7 +353,9 @@ async def coarsen_one(request: Request, studio: Studio, form: Form) -> Response:
     changed = schema.replace_columns([replace(column, recoding=recoding, origin=origin)])
     did = f"Rounded and cut column {place + 1}"
     studio.session.change(did, schema=changed.to_toml(), acknowledged="")
-    studio.session.notice = f"'{column.name}' is rounded and cut at the top. Undo takes it back."
+    studio.session.notice = gettext(
+        "%(column)s is rounded and cut at the top. Undo takes it back.", column=column.name
+    )
     return goto(own_page(form.get("here"), f"/columns/{place}"))
 
 
@@ -589,7 +594,7 @@ async def apply_risk(studio: Studio, form: Form) -> Response:
     ways = job.result["lowerings"]
     way = ways[form.place("way", len(ways))]
     studio.session.change(f"Recoded: {way['what']}", schema=way["schema"], acknowledged="")
-    studio.session.notice = "Done. Undo takes it back."
+    studio.session.notice = gettext("Done. Undo takes it back.")
     return goto("/risk")
 
 

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from pramana import api, experiments
+from pramana.base.translation import gettext
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -78,7 +79,9 @@ async def choose(studio: Studio, form: Form) -> Response:
     if (now.file, now.part, now.encoding) != tuple(other.values()):
         _begin(session, name, **other, rename=now.rename and name == now.file)
         if now.schema:
-            session.notice = "This is another table. Undo restores the choices for the former one."
+            session.notice = gettext(
+                "This is another table. Undo restores the choices for the former one."
+            )
     return goto("/")
 
 
@@ -137,7 +140,7 @@ async def mend(studio: Studio) -> Response:
     """Number duplicate column names; the file itself is not changed."""
     session = studio.session
     session.change("Numbered duplicate column names", rename=True)
-    session.notice = "Duplicate column names are numbered. The file itself is not changed."
+    session.notice = gettext("Duplicate column names are numbered. The file itself is not changed.")
     return goto("/")
 
 

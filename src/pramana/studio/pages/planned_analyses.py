@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pramana import Schema, api
+from pramana.base.translation import gettext, noop
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -72,9 +73,23 @@ async def show(request: Request, studio: Studio) -> Response:
         request,
         "planned_analyses.html",
         kinds=(
-            ("table", "Table", "of", options(keys), options([*keys, *others]), 3),
-            ("mean", "Mean", "of", options([*numbers, *numeric]), options([*keys, *others]), 2),
-            ("model", "Model", "of", options(outcomes), options([*keys, *outcomes]), MOST_MODEL),
+            ("table", noop("Table"), noop("of"), options(keys), options([*keys, *others]), 3),
+            (
+                "mean",
+                noop("Mean"),
+                noop("of"),
+                options([*numbers, *numeric]),
+                options([*keys, *others]),
+                2,
+            ),
+            (
+                "model",
+                noop("Model"),
+                noop("of"),
+                options(outcomes),
+                options([*keys, *outcomes]),
+                MOST_MODEL,
+            ),
         ),
         wishes=[(*wish, _rests_on(keys, wish[1])) for wish in studio.session.now.wishes],
         labels=labels,
@@ -132,7 +147,9 @@ def _kinds(studio: Studio) -> dict[str, str]:
 def _rests_on(keys: list[str], names: tuple[str, ...]) -> str:
     """Which table of keys decides the error, in words."""
     among = [name for name in names if name in keys]
-    return f"depends on {' by '.join(among)}" if among else "of columns released unchanged"
+    if not among:
+        return gettext("of columns released unchanged")
+    return gettext("depends on %(columns)s", columns=" × ".join(among))
 
 
 def _keep(studio: Studio, did: str, wishes: Iterable[Wish]) -> None:
@@ -417,7 +434,7 @@ async def _sides(results: list[dict[str, Any]], *, whole: bool) -> dict[str, Any
     rows = [{**one, "k": result["k"]} for result in results for one in result["methods"]]
     # What is recommended comes first, then what answers everything.
     rows.sort(key=lambda row: (not row["best"], row["error"] is None, row["error"] or 0))
-    best = "recommended" if whole else "best so far"
+    best = noop("recommended") if whole else noop("best so far")
     points = tuple(
         (
             f"{row['method']} {row['target']}" if len(results) > 1 else row["method"],

@@ -17,6 +17,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from pramana import Schema, api
 from pramana.api import PlanFile
 from pramana.base.atomic_files import write_whole
+from pramana.base.translation import noop
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -273,8 +274,8 @@ def _method_code(now: Choices) -> str:
 
 
 EDITIONS: Final = {
-    "owner": "For the owner: with attacks and losses",
-    "public": "For publication: without the original data",
+    "owner": noop("For the owner: with attacks and losses"),
+    "public": noop("For publication: without the original data"),
 }
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups"
 """A report has its style inside, and no script; it runs nothing and reaches nothing."""

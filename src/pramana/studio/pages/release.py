@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from pramana import api
 from pramana.base.text import as_part, parts_of
+from pramana.base.translation import noop
 from pramana.errors import InputError
 from pramana.studio import analyst
 from pramana.studio.analyst import MEDIA, Exported
@@ -49,9 +50,14 @@ MOST_FOLDERS: Final = 200
 IMPORT: Final = "import pramana as pm\n\n"
 
 STATES: Final = (
-    ("failed", "bad", "Failed", "The check does not hold."),
-    ("asserted", "warn", "Asserted by the owner", "Cannot be verified from the folder."),
-    ("passed", "good", "Passed", "Recomputed from the folder alone."),
+    ("failed", "bad", noop("Failed"), noop("The check does not hold.")),
+    (
+        "asserted",
+        "warn",
+        noop("Asserted by the owner"),
+        noop("Cannot be verified from the folder."),
+    ),
+    ("passed", "good", noop("Passed"), noop("Recomputed from the folder alone.")),
 )
 
 
@@ -142,21 +148,21 @@ async def listed(request: Request, studio: Studio) -> Response:
 
 
 LEVELS: Final = (0.9, 0.95, 0.99)
-PLACES: Final = (("row", "Rows"), ("inner", "Rows within"), ("column", "Columns"))
+PLACES: Final = (("row", noop("Rows")), ("inner", noop("Rows within")), ("column", noop("Columns")))
 WHAT: Final = {
-    "count": "Number of people",
-    "share": "Percentages of all",
-    "row": "Percentages of each row",
-    "column": "Percentages of each column",
-    "mean": "Mean of a number",
-    "total": "Total of a number",
+    "count": noop("Number of people"),
+    "share": noop("Percentages of all"),
+    "row": noop("Percentages of each row"),
+    "column": noop("Percentages of each column"),
+    "mean": noop("Mean of a number"),
+    "total": noop("Total of a number"),
 }
 FAMILIES: Final = {
-    "linear": "Linear: a number",
-    "logistic": "Logistic: yes or no",
-    "poisson": "Poisson: a count",
-    "multinomial": "Multinomial: three or more categories",
-    "ordered": "Ordered: three or more ordered categories",
+    "linear": noop("Linear: a number"),
+    "logistic": noop("Logistic: yes or no"),
+    "poisson": noop("Poisson: a count"),
+    "multinomial": noop("Multinomial: three or more categories"),
+    "ordered": noop("Ordered: three or more ordered categories"),
 }
 MOST_LETTERS: Final = 1000
 MOST_EXPLANATORY: Final = 6

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from pramana import api
 from pramana.base.atomic_files import write_whole
+from pramana.base.translation import gettext, noop
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -34,22 +35,25 @@ from pramana.studio.view import (
 PAGES: Final = Pages()
 
 KINDS: Final = {
-    "answers": ("Choose an answer", "One answer a line. To store a code, write 1 = Yes."),
-    "bins": ("Type a number, kept as a group", "Edges of the groups: 0, 18, 65, 120"),
-    "points": ("Type a number, rounded by chance", "Points to round to: 0, 1000, 2000"),
-    "months": ("Choose a month", "The first and the last: 2020-01, 2026-12"),
+    "answers": (
+        noop("Choose an answer"),
+        noop("One answer a line. To store a code, write 1 = Yes."),
+    ),
+    "bins": (noop("Type a number, kept as a group"), noop("Edges of the groups: 0, 18, 65, 120")),
+    "points": (noop("Type a number, rounded by chance"), noop("Points to round to: 0, 1000, 2000")),
+    "months": (noop("Choose a month"), noop("The first and the last: 2020-01, 2026-12")),
 }
 TARGETS: Final = {
-    "k": "Link an answer to its person with probability at most 1 in",
-    "epsilon": "Epsilon of each person's answers",
-    "central_epsilon": "Epsilon of all answers in random order",
+    "k": noop("Link an answer to its person with probability at most 1 in"),
+    "epsilon": noop("Epsilon of each person's answers"),
+    "central_epsilon": noop("Epsilon of all answers in random order"),
 }
 TEXTS: Final = {
-    "title": "Title",
-    "office": "Office",
-    "about": "What the answers are for",
-    "contact": "Contact for questions and complaints",
-    "retention": "How long the answers are kept",
+    "title": noop("Title"),
+    "office": noop("Office"),
+    "about": noop("What the answers are for"),
+    "contact": noop("Contact for questions and complaints"),
+    "retention": noop("How long the answers are kept"),
 }
 LANGUAGES: Final = {"en": "English", "de": "German"}
 STARTER: Final = """\
@@ -151,7 +155,9 @@ async def _written(studio: Studio, *, make: bool, force: bool) -> Response:
     await asyncio.to_thread(api.new_survey, file, folder)
     places = await asyncio.to_thread(api.surveys, session.folder)
     at = next(at for at, place in enumerate(places) if session.folder / place.name == folder)
-    session.notice = f"The survey is in the folder {folder.name}. Its questions are fixed now."
+    session.notice = gettext(
+        "The survey is in the folder %(folder)s. Its questions are fixed now.", folder=folder.name
+    )
     return goto(f"/surveys/{at}")
 
 

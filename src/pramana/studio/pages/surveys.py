@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pramana import api
+from pramana.base.translation import gettext, numeral
 from pramana.errors import InputError, PramanaError
 from pramana.studio.view import (
     Entry,
@@ -100,9 +101,10 @@ async def invite(request: Request, studio: Studio, form: Form) -> Response:
     number = int(form.number("number") or 0)
     definition, _ = await asyncio.to_thread(api.load_survey, folder)
     await asyncio.to_thread(api.invite, folder, definition, number, file, database=database)
-    studio.session.notice = (
-        f"{number:,} codes are in {file.name}. Send one to each person, then remove the file."
-    )
+    studio.session.notice = gettext(
+        "%(number)s codes are in %(file)s. Send one to each person, then remove the file.",
+        number=numeral(f"{number:,}"), file=file.name,
+    )  # fmt: skip
     return goto(f"/surveys/{request.path_params['place']}")
 
 
@@ -120,7 +122,10 @@ async def close(request: Request, studio: Studio, form: Form) -> Response:
     await asyncio.to_thread(studio.collectors.stop, (folder, survey.wave))
     name = str(to.relative_to(studio.session.folder))
     studio.session.change(f"Closed a survey into {name}", analysed=name)
-    studio.session.notice = f"The survey is closed. {name} holds {release.records:,} answers."
+    studio.session.notice = gettext(
+        "The survey is closed. %(folder)s holds %(answers)s answers.",
+        folder=name, answers=numeral(f"{release.records:,}"),
+    )  # fmt: skip
     return goto("/release")
 
 

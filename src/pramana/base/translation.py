@@ -1,0 +1,116 @@
+"""Texts in the language of the reader, from gettext catalogues.
+
+A catalogue is ``base/locale/LANGUAGE.po``, which editors of translators read; Babel compiles it
+when its language is first asked for. Texts are marked by ``gettext`` in code, and by ``_`` and
+``trans`` in templates. Where no language is chosen, as in all files of a release, texts are
+English.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from gettext import GNUTranslations
+from importlib.resources import files
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+from pramana.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+ENGLISH: Final = "en"
+LANGUAGES: Final = {ENGLISH: "English", "de": "Deutsch"}
+MARKS: Final = {"de": str.maketrans(",.", ".,")}
+"""Languages that write 1.234,5 for 1,234.5."""
+
+_current: ContextVar[str] = ContextVar("language", default=ENGLISH)
+
+
+def language() -> str:
+    """The language of the current task."""
+    return _current.get()
+
+
+@contextmanager
+def in_language(name: str) -> Iterator[None]:
+    """All texts in here are in this language."""
+    if name not in LANGUAGES:
+        raise InputError(f"The language must be one of {', '.join(LANGUAGES)}, got {name!r}.")
+    token = _current.set(name)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def accepted(header: str) -> str:
+    """The first language of a browser's list that there is a catalogue for.
+
+    >>> accepted("fr-CH, de;q=0.9, en;q=0.8"), accepted("fr")
+    ('de', 'en')
+    """
+    asked = (part.split(";")[0].strip().lower().split("-")[0] for part in header.split(","))
+    return next((name for name in asked if name in LANGUAGES), ENGLISH)
+
+
+@cache
+def _catalogue(name: str) -> GNUTranslations:
+    try:
+        from babel.messages.mofile import write_mo
+        from babel.messages.pofile import read_po
+    except ImportError:
+        raise MissingExtra("Other languages need more: pip install 'pramana[studio]'.") from None
+    text = files("pramana.base").joinpath("locale", f"{name}.po").read_bytes()
+    compiled = BytesIO()
+    write_mo(compiled, read_po(BytesIO(text), locale=name))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def gettext(text: str, /, **values: object) -> str:
+    """A text in the current language, with values in the place of their names.
+
+    >>> gettext("%(number)s columns", number=3)
+    '3 columns'
+    """
+    if text and language() != ENGLISH:
+        text = _catalogue(language()).gettext(text)
+    return text % values if values else text
+
+
+def noop(text: str) -> str:
+    """Mark a text that is translated where it is shown."""
+    return text
+
+
+def numeral(text: str) -> str:
+    """A number with the marks of the current language.
+
+    >>> with in_language("de"):
+    ...     numeral("1,234.5")
+    '1.234,5'
+    """
+    return text.translate(MARKS.get(language(), {}))
+
+
+def mark_templates(environment: Environment, shown: Callable[[Any], Any]) -> None:
+    """Let templates mark texts: plain ones by ``_``, those with elements of HTML by ``trans``.
+
+    Args:
+        environment: of the templates.
+        shown: what is done to a value before it is escaped.
+    """
+    from markupsafe import Markup
+
+    def translated(text: str, /, **values: object) -> Markup:
+        markup = Markup(gettext(text))  # noqa: S704 - written in a template or in a catalogue
+        return markup % {name: shown(value) for name, value in values.items()}
+
+    environment.add_extension("jinja2.ext.i18n")
+    environment.newstyle_gettext = True  # type: ignore[attr-defined]
+    environment.globals |= {"_": gettext, "gettext": translated, "language": language}
