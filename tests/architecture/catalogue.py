@@ -15,6 +15,8 @@ from babel.messages.pofile import read_po, write_po
 
 import pramana
 from pramana import api
+from pramana.release.kinds import KINDS
+from pramana.schema.origins import Provenance
 from pramana.schema.roles import Role
 
 PACKAGE: Final = Path(pramana.__file__).parent
@@ -45,6 +47,8 @@ def marked() -> set[str]:
     texts |= {method.when for method in api.METHODS.values() if method.aims}
     texts |= {text for kind in guarantees for text in (kind.assumption, kind.not_promised)}
     texts |= {slider[0] for slider in sliders}
+    texts |= {text for one in KINDS.values() for text in (one.made, one.treatment, one.why_not)}
+    texts |= {origin.words for origin in Provenance}
     texts |= {f"{role.capitalize()}: {role.traits.words}" for role in Role}
     texts |= {text for role in Role for text in (str(role), role.capitalize())}
     return texts | {"text", "integer", "number", "date"}

@@ -22,7 +22,7 @@ AS_IT_IS: Final = ("Pramana studio", "- Pramana studio", "Python", "sex=2; regio
 """Names and an example of codes."""
 
 MARKS: Final = ("_", "gettext", "ngettext")
-VALUE: Final = re.compile(r"%(?:\(\w+\)s|%)")
+VALUE: Final = re.compile(r"%(?:\(\w+\)s|%)|\{\w+\}")
 ELEMENT: Final = re.compile(r"</?\w[^>]*>")
 
 

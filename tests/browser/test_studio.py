@@ -35,6 +35,11 @@ SIDEWAYS = """[...document.querySelectorAll(".ticks, .ticks-wide, .files")]
   .some((own) => own.scrollWidth > own.clientWidth)"""
 """Whether a list is cut off at its side: lists are scrolled downwards alone."""
 
+CHARTS = """[...document.querySelectorAll(".drawn svg[role=img]")].map((svg) => [
+    svg.getBoundingClientRect().width, svg.parentElement.clientWidth, svg.viewBox.baseVal.width])
+  .filter(([wide]) => wide).map(([wide, room, drawn]) => [wide / room, 13 * wide / drawn])"""
+"""Of each chart that is seen its width as a share of its card, and the pixels of its letters."""
+
 HOSTILE = '<img src=x onerror="alert(1)">'
 
 
@@ -614,7 +619,10 @@ def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
         page.set_viewport_size({"width": 1280, "height": 900})
         studio.visit(page, path)
         if path in DRAWN:
-            page.locator("main svg[role=img]").first.wait_for()
+            page.locator("main svg[role=img]").filter(visible=True).first.wait_for()
+            for wide, letters in page.evaluate(CHARTS):
+                assert 0.98 <= wide <= 1.02, path
+                assert 9 <= letters <= 18, path
         page.evaluate("document.querySelectorAll('details').forEach((own) => { own.open = true; })")
         for width, scheme in looks:
             page.set_viewport_size({"width": width, "height": 900})

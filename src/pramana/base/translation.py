@@ -99,7 +99,7 @@ def numeral(text: str) -> str:
 
 
 def mark_templates(environment: Environment, shown: Callable[[Any], Any]) -> None:
-    """Let templates mark texts: plain ones by ``_``, those with elements of HTML by ``trans``.
+    """Let templates mark texts: by ``_``, or by ``trans`` if they have elements of HTML.
 
     Args:
         environment: of the templates.

@@ -214,6 +214,7 @@ def report(
     name: str = "",
     office: str = "",
     date: str | None = None,
+    language: str = "en",
     evidence: bool = False,
     force: bool = False,
     encoding: str | None = None,
@@ -233,6 +234,7 @@ def report(
       --name TEXT: Name of the data, for the title.
       --office TEXT: Office that releases the data.
       --date TEXT: Date of the report; today by default.
+      --language CODE: Language of the report: en or de.
       --evidence: Write a folder for review boards and catalogues: DDI, Croissant and more.
       --force: Replace an existing file.
 
@@ -257,6 +259,7 @@ def report(
             name=name,
             office=office,
             date=date,
+            language=language,
             progress=say,
         )
         made.save(output, force=force)

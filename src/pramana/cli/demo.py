@@ -191,7 +191,7 @@ def studio(
       --port NUMBER: 0 takes a free one.
       --browser/--no-browser: Open the browser.
       --database URL: Where surveys keep answers that no folder has.
-      --language CODE: Of the pages: en or de; that of the browser, if none is given.
+      --language CODE: Language of the pages: en or de; the default is the one of the browser.
       --host NAME: Where to listen, if not on this machine alone.
       --tls-cert FILE: With --host: the certificate.
       --tls-key FILE: With --host: its key.

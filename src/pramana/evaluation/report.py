@@ -33,6 +33,7 @@ from pramana.base.charts import altair
 from pramana.base.processes import side_by_side
 from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.text import percent_down, percent_up, text_up
+from pramana.base.translation import ENGLISH, gettext, in_language, noop
 from pramana.errors import NotARelease, NotCovered, PramanaError, TooLarge
 from pramana.evaluation.audit import (
     ReleaseAudit,
@@ -329,8 +330,8 @@ def _frequencies(
 
 MOST_SUBSETS, MOST_TABLES = 10, 15
 
-OWNER = "For the owner of the data: contains figures of the original data. Do not publish."
-EVERYBODY = "For publication: made from the release and its certificate alone."
+OWNER = noop("For the owner of the data: contains figures of the original data. Do not publish.")
+EVERYBODY = noop("For publication: made from the release and its certificate alone.")
 
 
 @dataclass(frozen=True)
@@ -393,6 +394,7 @@ def report(
     name: str = "",
     office: str = "",
     date: str | None = None,
+    language: str = ENGLISH,
     progress: Say | None = None,
 ) -> Report:
     """A page for management and a technical annex about a release; shows itself in a notebook.
@@ -406,12 +408,26 @@ def report(
         name: of the data, for the title.
         office: who releases them.
         date: of the report; today where not given.
+        language: of the report, ``en`` or ``de``; sentences of the certificate stay English.
         progress: is called with the name of each step.
     """
     release = release_of(release)
+    truth = None if external or original is None else original_of(original, release)
+    with in_language(language):
+        return _report(release, truth, name, office, date, progress)
+
+
+def _report(
+    release: Release,
+    truth: OpenedTable | None,
+    name: str,
+    office: str,
+    date: str | None,
+    progress: Say | None,
+) -> Report:
+    """The report in the current language; with the original data if there are any."""
     certificate = release.certificate
     say = progress or (lambda _: None)
-    truth = None if external or original is None else original_of(original, release)
     if truth is None:
         altair()
         verdict = None if release.folder is None else verify_folder(release.folder)
@@ -423,7 +439,7 @@ def report(
     risk = release.file_risk if verdict is None else verdict.risk or FileRisk(certificate.records)
     chapters = (
         guarantees_chapter(certificate),
-        Chapter("file", "Risk of the whole file", tuple(map(Words, risk.sentences()))),
+        Chapter("file", gettext("Risk of the whole file"), tuple(map(Words, risk.sentences()))),
         columns_chapter(certificate, views),
         *([] if audit is None else [_attacks_chapter(audit), _original_risk_chapter(audit)]),
         *([] if utility is None else [_utility_chapter(utility)]),
@@ -431,16 +447,18 @@ def report(
         making_chapter(certificate, verdict, notes),
     )
     dataset = certificate.schema.dataset
-    edition = "for publication" if truth is None else "for the owner, not for publication"
+    edition = noop("Release report, for the owner, not for publication")
+    if truth is None:
+        edition = noop("Release report, for publication")
     about = (
-        f"Version {dataset.version}" if dataset.version else "",
+        f"{gettext('Version')} {dataset.version}" if dataset.version else "",
         office or dataset.publisher,
         datetime.date.today().isoformat() if date is None else date,
-        f"Contact: {dataset.contact}" if dataset.contact else "",
-        f"Release report, {edition}",
+        f"{gettext('Contact')}: {dataset.contact}" if dataset.contact else "",
+        gettext(edition),
     )
     document = Document(
-        title=name or dataset.title or "Release report",
+        title=name or dataset.title or gettext("Release report"),
         about=tuple(filter(None, about)),
         first=first_page(
             certificate,
@@ -450,9 +468,9 @@ def report(
             attacks=() if audit is None else audit.measured,
             external=truth is None,
         ),
-        annex="Technical annex",
+        annex=gettext("Technical annex"),
         parts=chapters,
-        closing=EVERYBODY if truth is None else OWNER,
+        closing=gettext(EVERYBODY if truth is None else OWNER),
     )
     return Report(document, external=truth is None)
 
@@ -492,29 +510,34 @@ def _audit(
 
 def _attacks_chapter(audit: ReleaseAudit) -> Chapter:
     verdict = (
-        "No attack breaks a guarantee."
+        gettext("No attack breaks a guarantee.")
         if audit.holds
-        else "AN ATTACK BREAKS A GUARANTEE: do not publish this release."
+        else gettext("AN ATTACK BREAKS A GUARANTEE: do not publish this release.")
     )
     notes = dict.fromkeys(attack.note for attack in audit.measured)
     blocks: list[Block] = [Words(text) for text in (verdict, *audit.seen, *notes, *audit.notes)]
     if audit.measured:
-        blocks.append(Words("The first page has their chart.", "quiet"))
+        blocks.append(Words(gettext("The first page has their chart."), "quiet"))
     rows = []
     for attack in audit.measured:
         right, low, high, *others = attack.cells()
-        rows.append((attack.name, right, f"{low} to {high}", *others))
-    heads = ("attack", "right", "interval", "guessing", "not in it", "guaranteed")
+        rows.append(
+            (attack.name, right, gettext("%(low)s to %(high)s", low=low, high=high), *others)
+        )
+    heads = (
+        gettext("attack"), gettext("right"), gettext("interval"), gettext("guessing"),
+        gettext("not in it"), gettext("guaranteed"),
+    )  # fmt: skip
     if rows:
-        blocks.append(limited_grid(heads, rows, "Attacks on these people, measured", "attacks"))
-    return Chapter("risk", "What attacks achieve", tuple(blocks))
+        blocks.append(limited_grid(heads, rows, gettext("Attacks on these people, measured")))
+    return Chapter("risk", gettext("What attacks achieve"), tuple(blocks))
 
 
 def _original_risk_chapter(audit: ReleaseAudit) -> Chapter:
     before = audit.before
     few = before.asked > 2  # fewer than two alike is unique
-    heads = ("keys", *([f"fk < {text_up(before.asked, 6)}"] if few else []), "unique",
-             "smallest group")  # fmt: skip
+    heads = (gettext("keys"), *([f"fk < {text_up(before.asked, 6)}"] if few else []),
+             gettext("unique"), gettext("smallest group"))  # fmt: skip
     rows = [
         (", ".join(subset.keys), *([f"{subset.violations:,}"] if few else []),
          f"{subset.uniques:,}", f"{subset.smallest:,}")
@@ -522,9 +545,9 @@ def _original_risk_chapter(audit: ReleaseAudit) -> Chapter:
     ]  # fmt: skip
     blocks: list[Block] = [Words(sentence) for sentence in before.sentences()]
     if rows:
-        caption = "The riskiest combinations of keys in the original data"
-        blocks.append(limited_grid(heads, rows, caption, "combinations"))
-    return Chapter("before", "Unique records in the original data", tuple(blocks))
+        caption = gettext("The riskiest combinations of keys in the original data")
+        blocks.append(limited_grid(heads, rows, caption))
+    return Chapter("before", gettext("Unique records in the original data"), tuple(blocks))
 
 
 def _utility_chapter(utility: UtilityReport) -> Chapter:
@@ -536,7 +559,7 @@ def _utility_chapter(utility: UtilityReport) -> Chapter:
     for table in by_loss[:MOST_TABLES]:
         estimated, tie = table.estimated, table.association
         rows.append((
-            " by ".join(table.columns),
+            " × ".join(table.columns),
             percent_up(table.raw / 2),
             "" if estimated is None else percent_up(estimated / 2),
             percent_down(table.overlap_raw),
@@ -547,14 +570,18 @@ def _utility_chapter(utility: UtilityReport) -> Chapter:
             )),
         ))  # fmt: skip
     heads = (
-        "table", "wrong cell, raw", "estimated", "interval overlap, raw", "estimated",
-        "association, true", "raw", "estimated",
+        gettext("table"), gettext("wrong cell, raw"), gettext("estimated"),
+        gettext("interval overlap, raw"), gettext("estimated"), gettext("association, true"),
+        gettext("raw"), gettext("estimated"),
     )  # fmt: skip
-    caption = "Records in the wrong cell (half of the L1 distance), overlap of intervals, and "
-    caption += "associations"
+    caption = gettext(
+        "Records in the wrong cell (half of the L1 distance), overlap of intervals, associations"
+    )
     if len(rows) < len(by_loss):
-        caption += f" (the {len(rows)} worst of {len(by_loss):,} tables)"
+        caption += " " + gettext(
+            "(the %(shown)s worst of %(all)s tables)", shown=len(rows), all=len(by_loss)
+        )
     blocks: list[Block] = [Words(sentence) for sentence in utility.sentences()]
     if rows:
-        blocks.append(limited_grid(heads, rows, caption, "tables"))
-    return Chapter("utility", "What is lost", tuple(blocks))
+        blocks.append(limited_grid(heads, rows, caption))
+    return Chapter("utility", gettext("What is lost"), tuple(blocks))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pramana.base.charts import fitting_svg, plain_svg, readable
 from pramana.base.look import tokens
+from pramana.base.translation import gettext, language
 from pramana.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class Document:
         annex: what the parts are called together; nothing where they follow without a break.
         parts: in order.
         closing: who may see it.
+        language: of all its texts.
     """
 
     title: str
@@ -149,6 +151,7 @@ class Document:
     parts: tuple[Chapter, ...]
     closing: str
     annex: str = ""
+    language: str = field(default_factory=language)
 
 
 def _read(name: str) -> str:
@@ -165,7 +168,8 @@ def to_html(document: Document) -> str:
     """Head, first page, table of contents, parts, footer."""
     from markupsafe import Markup
 
-    return _template().render(document=document, style=Markup(STYLE)) + "\n"  # noqa: S704 - ours
+    style, sections = Markup(STYLE), gettext("Sections")  # noqa: S704 - ours
+    return _template().render(document=document, style=style, sections=sections) + "\n"
 
 
 @cache

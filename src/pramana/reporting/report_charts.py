@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from pramana.base.charts import WIDTHS, altair, rows_of, styled
 from pramana.base.measured_share import Measured
 from pramana.base.text import percent_down, percent_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.reporting.document import Drawing
 from pramana.types import Form
 
@@ -23,7 +24,7 @@ COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "b
 """Each at least 4.5 to 1 against white."""
 
 SHAPES = {"truth": "cross", "released": "diamond", "estimated": "circle"}
-SERIES = {"estimated": "estimated", "released": "as released", "truth": "truth"}
+SERIES = {"estimated": noop("estimated"), "released": noop("as released"), "truth": noop("truth")}
 WIDE, WIDER, TALL = 270, 560, 300
 NARROWEST = WIDTHS[0] - 80
 """Pixels between the axes."""
@@ -106,8 +107,9 @@ def _drawing(chart: Any, identity: str, title: str, descriptions: Sequence[str])
 def rounded_percent(share: float) -> str:
     """A share to the nearest tenth of a percent; small ones with two digits."""
     if not math.isfinite(share):
-        return "not stated"
-    return f"{100 * share:.1f} %" if abs(share) >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+        return gettext("not stated")
+    digits = ".1f" if abs(share) >= 0.01 or share == 0 else ".2g"
+    return numeral(f"{100 * share:{digits}} %")
 
 
 # -- shares of a column ----------------------------------------------------------------------------
@@ -139,7 +141,7 @@ def shares(
                         labelExpr="split(datum.label, '\\n')")  # fmt: skip
         base = base.encode(
             y=alt.Y("row:N", sort=[_lines(lab) for lab in view.labels], title=view.name, axis=axis),
-            yOffset=alt.YOffset("series:N", sort=[SERIES[kind] for kind in view.series]),
+            yOffset=alt.YOffset("series:N", sort=[gettext(SERIES[kind]) for kind in view.series]),
         )
         layers = _marks(view, base, "x", rule=2, point=45)
         step = max(ROW * len(view.series), 20, wide // (2 * len(view.labels)) if roomy else 0)
@@ -152,7 +154,7 @@ def shares(
 
 def _point(view: ColumnView, kind: str, values: Sequence[float], place: int) -> Form:
     """One row of the chart's data."""
-    label, series = view.labels[place], SERIES[kind]
+    label, series = view.labels[place], gettext(SERIES[kind])
     row = {
         "row": label if view.curve else _lines(label),
         "series": series,
@@ -183,13 +185,17 @@ def _marks(view: ColumnView, base: Any, along: str, *, rule: int, point: int) ->
     """The interval of each estimate as a line, and every share as a point, along one axis."""
     alt = altair()
     channel, end = (alt.X, alt.X2) if along == "x" else (alt.Y, alt.Y2)
-    level = f", with {100 * view.level:g} % intervals" if view.low is not None else ""
+    title = gettext("share of records")
+    if view.widths:
+        title += " " + gettext("per unit of %(column)s", column=view.name)
+    if view.low is not None:
+        title += ", " + gettext("with %(level)s %% intervals", level=f"{100 * view.level:g}")
     scale = {
-        "title": f"share of records{f' per unit of {view.name}' if view.widths else ''}{level}",
+        "title": title,
         "axis": alt.Axis(format="~%", tickCount=5, labelFlush=False, labelOverlap="greedy"),
         "scale": alt.Scale(zero=True),
     }
-    names = [SERIES[kind] for kind in view.series]
+    names = [gettext(SERIES[kind]) for kind in view.series]
     legend = {
         "sort": names,
         "legend": alt.Legend(orient="top", direction="horizontal", title=None),
@@ -213,12 +219,16 @@ def _marks(view: ColumnView, base: Any, along: str, *, rule: int, point: int) ->
 def _interval_text(view: ColumnView, place: int) -> str:
     if view.low is None or view.high is None:
         return ""
-    return f" ({rounded_percent(view.low[place])} to {rounded_percent(view.high[place])})"
+    low, high = rounded_percent(view.low[place]), rounded_percent(view.high[place])
+    return f" ({gettext('%(low)s to %(high)s', low=low, high=high)})"
 
 
 def _description(view: ColumnView, place: int) -> str:
     """All that the chart shows of one value, in words."""
-    words = [f"{SERIES[kind]} {rounded_percent(own[place])}" for kind, own in view.series.items()]
+    words = [
+        f"{gettext(SERIES[kind])} {rounded_percent(own[place])}"
+        for kind, own in view.series.items()
+    ]
     if words:
         words[0] += _interval_text(view, place)
     return f"{view.labels[place]}: {', '.join(words)}"
@@ -246,7 +256,7 @@ def ranges(identity: str, attacks: Sequence[Measured], *, title: str, wide: int 
         y=alt.Y("row:N", sort=[attack.name for attack in attacks], title=None)
     )
     at = {
-        name: alt.X(f"{name}:Q", scale=scale, axis=axis, title="share of records")
+        name: alt.X(f"{name}:Q", scale=scale, axis=axis, title=gettext("share of records"))
         for name in numbers
     }
     known = "isValid(datum.{})".format
@@ -263,8 +273,12 @@ def ranges(identity: str, attacks: Sequence[Measured], *, title: str, wide: int 
     ]  # fmt: skip
     words = [
         f"{attack.name} {percent_up(attack.value)}"
-        + ("" if attack.baseline is None else f", guessing {percent_down(attack.baseline)}")
-        + ("" if attack.bound is None else f", promised {percent_up(attack.bound)}")
+        + (
+            ""
+            if attack.baseline is None
+            else f", {gettext('guessing')} {percent_down(attack.baseline)}"
+        )
+        + ("" if attack.bound is None else f", {gettext('promised')} {percent_up(attack.bound)}")
         for attack in attacks
     ]
     return _drawing(alt.layer(*layers, width=wide, height=alt.Step(30)), identity, title, words)
@@ -286,7 +300,9 @@ def frontier(
     alt = altair()
     rows = [
         {"name": point.name, "loss": max(point.loss, 0.0), "risk": max(point.risk, 1e-5),
-         "words": f"{point.name}: loss {100 * point.loss:.3g} %, risk {percent_up(point.risk)}"
+         "words": gettext(
+             "%(name)s: loss %(loss)s %%, risk %(risk)s", name=point.name,
+             loss=numeral(f"{100 * point.loss:.3g}"), risk=percent_up(point.risk))
          + (f", {best}" if point.best else "")}
         for point in points
     ]  # fmt: skip
@@ -316,7 +332,12 @@ def frontier(
 def _chance_lines(base: Any, chances: Sequence[float], most: float) -> list[Any]:
     """The chances asked for as lines, each named at its right end."""
     rows = [
-        {"loss": most, "risk": chance, "from": 0.0, "name": f"one in {1 / chance:.12g}"}
+        {
+            "loss": most,
+            "risk": chance,
+            "from": 0.0,
+            "name": gettext("one in %(k)s", k=f"{1 / chance:.12g}"),
+        }
         for chance in chances
     ]
     line = {"color": COLOURS["bound"], "strokeDash": [5, 4], "strokeWidth": 1}
@@ -376,10 +397,13 @@ def drawn_methods(
     plot = frontier(
         "methods",
         [Point(*point) for point in points],
-        title="Loss and risk of every method that was tried",
+        title=gettext("Loss and risk of every method that was tried"),
         chances=chances,
-        axes=("loss: error of a typical table", "risk: links or copies that succeed"),
-        best=best,
+        axes=(
+            gettext("loss: error of a typical table"),
+            gettext("risk: links or copies that succeed"),
+        ),
+        best=gettext(best),
     )
     return plot.inline
 
@@ -407,4 +431,6 @@ def drawn_beside(
         name, name, labels=labels, estimated=estimated, low=low, high=high, truth=original,
         curve=len(rows) > MOST_ROWS,
     )  # fmt: skip
-    return shares(identity, view, title=f"{name}: original data and estimates").inline
+    return shares(
+        identity, view, title=gettext("%(column)s: original data and estimates", column=name)
+    ).inline

@@ -14,7 +14,8 @@ import numpy as np
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.release import Release
 from pramana.base.measured_share import Measured
-from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
+from pramana.base.text import percent, percent_down, percent_up, text_down, text_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import PramanaError
 from pramana.guarantees.claims import Claim, trade_off
 from pramana.mechanisms.mechanism import NOT_REPORTED, AttributeSampler, released_codes
@@ -61,22 +62,23 @@ MOST_VALUES, MOST_POINTS = 12, 150
 LITTLE_USE = 0.2
 """A share with this standard error has little use."""
 
-ROLES = " ".join(
-    f"{role.capitalize()}: {role.traits.words}." for role in Role if role.traits.released
-)
-SEEDED = (
+SEEDED = noop(
     "This release was made with a seed, for a test or a demonstration. Anyone who knows the seed "
     "can undo it: it is not for publication."
 )
-STATES = {State.PASSED: "passed", State.ASSERTED: "asserted by the owner", State.FAILED: "FAILED"}
+STATES = {
+    State.PASSED: noop("passed"),
+    State.ASSERTED: noop("asserted by the owner"),
+    State.FAILED: noop("FAILED"),
+}
 TONES: Final[dict[Colour, Literal["good", "stated", "bad"]]] = {
     Colour.GREEN: "good",
     Colour.AMBER: "stated",
     Colour.RED: "bad",
 }
 DECISIONS: Final = {
-    Colour.GREEN: "Can be published. ",
-    Colour.AMBER: "Needs a decision before it is published. ",
+    Colour.GREEN: noop("Can be published. "),
+    Colour.AMBER: noop("Needs a decision before it is published. "),
     Colour.RED: "",
 }
 """What is asked of who signs; a red reason says it itself."""
@@ -121,33 +123,46 @@ def first_page(
         certificate, views
     )]  # fmt: skip
     if len(figures) < 3:
-        figures.insert(1, (f"{certificate.records:,}", "records released, in a random order"))
+        figures.insert(
+            1, (numeral(f"{certificate.records:,}"), gettext("records released, in a random order"))
+        )
     unchanged = [certificate.labels.title(c.name) for c in certificate.as_they_are]
     schema = certificate.true_schema
-    treated = f"{len(schema.randomised)} of {counted(len(schema.released), 'column')}"
+    done = gettext(
+        "Columns %(treatment)s: %(number)s of %(all)s. Then the records were shuffled.",
+        treatment=gettext(certificate.nature.treatment),
+        number=len(schema.randomised), all=len(schema.released),
+    )  # fmt: skip
+    none = gettext("none")
     facts = [
-        ("Purpose", schema.dataset.purpose),
-        ("What was done", f"{treated} {'was' if len(schema.randomised) == 1 else 'were'} "
-         f"{certificate.nature.treatment} before the records were shuffled."),
-        ("Guarantee", "none" if claim is None else _first_sentence(certificate.promise(claim))),
-        ("Not covered", "" if claim is None else claim.attained.not_promised),
-        ("Whole file", "" if _file_sentence(risk) in decision.text else _file_sentence(risk)),
-        ("Unchanged columns", _shortened(", ".join(unchanged)) or "none"),
-        ("Checks", "" if verdict is None else verdict.counted()),
-        ("Attacks", _attacks_sentence(attacks)),
-        ("Certificate", f"SHA-256 {hashlib.sha256(certificate.to_bytes()).hexdigest()}"),
+        (gettext("Purpose"), schema.dataset.purpose),
+        (gettext("What was done"), done),
+        (gettext("Guarantee"),
+         none if claim is None else _first_sentence(certificate.promise(claim))),
+        (gettext("Not covered"),
+         "" if claim is None else gettext(claim.attained.not_promised)),
+        (gettext("Whole file"),
+         "" if _file_sentence(risk) in decision.text else _file_sentence(risk)),
+        (gettext("Unchanged columns"), _shortened(", ".join(unchanged)) or none),
+        (gettext("Checks"), "" if verdict is None else verdict.counted()),
+        (gettext("Attacks"), _attacks_sentence(attacks)),
+        (gettext("Certificate"), f"SHA-256 {hashlib.sha256(certificate.to_bytes()).hexdigest()}"),
     ]  # fmt: skip
     chart, caption = _chart(views, attacks)
     blocks: list[Block | None] = [
         decision,
         Figures(tuple(figures)),
         Facts(tuple((name, text) for name, text in facts if text)),
-        Words(SEEDED, "warning") if certificate.reproducible else None,
+        Words(gettext(SEEDED), "warning") if certificate.reproducible else None,
         _usefulness(views),
         None if chart is None else Words(chart.title, "strong"),
         None if chart is None else Words(caption + _unweighted_words(certificate), "quiet"),
         chart,
-        None if external else Signature(("Name and office", "Place and date", "Signature")),
+        None
+        if external
+        else Signature(
+            (gettext("Name and office"), gettext("Place and date"), gettext("Signature"))
+        ),
     ]
     return tuple(block for block in blocks if block is not None)
 
@@ -161,11 +176,11 @@ def verdict_words(
     """Whether the release can be published, and why."""
     failed = ""
     if verdict is not None and verdict.of_state(State.FAILED):
-        failed = "a check of the release failed"
+        failed = gettext("a check of the release failed")
     elif any(attack.broken for attack in attacks):
-        failed = "an attack breaks a guarantee"
+        failed = gettext("an attack breaks a guarantee")
     decision = verdict_of(certificate, risk, failed=failed, checked=verdict is not None)
-    words = DECISIONS[decision.colour] + decision.sentence
+    words = gettext(DECISIONS[decision.colour]) + decision.sentence
     return Words(words, TONES[decision.colour])
 
 
@@ -177,12 +192,13 @@ def _main_claim(certificate: Certificate) -> Claim | None:
 
 def _guarantee_figure(certificate: Certificate, claim: Claim | None) -> tuple[str, str]:
     if claim is None:
-        return "none", certificate.sentences()[0]
+        return gettext("none"), certificate.sentences()[0]
     bound = claim.attained.suggests
     name = claim.attained.name.replace("-", " ")
     if bound is None:
-        return str(claim.attained), f"guaranteed: {name}"
-    return f"at most {percent_up(bound)}", f"guaranteed: {claim.attained}"
+        return str(claim.attained), gettext("guaranteed: %(guarantee)s", guarantee=name)
+    most = gettext("at most %(share)s", share=numeral(percent_up(bound)))
+    return most, gettext("guaranteed: %(guarantee)s", guarantee=claim.attained)
 
 
 def _attack_figure(attacks: Sequence[Measured]) -> list[tuple[str, str]]:
@@ -191,17 +207,22 @@ def _attack_figure(attacks: Sequence[Measured]) -> list[tuple[str, str]]:
         return []
     bounded = [attack for attack in attacks if attack.bound is not None]
     worst = max(bounded or attacks, key=lambda attack: attack.value)
-    guess = "" if worst.baseline is None else f"; guessing: {percent_down(worst.baseline)}"
-    text = f"measured on these people: how often the attack '{worst.name}' is right{guess}"
-    return [(percent_up(worst.value), text)]
+    text = gettext(
+        "measured on these people: how often the attack %(name)s is right", name=worst.name
+    )
+    if worst.baseline is not None:
+        text += f"; {gettext('guessing')}: {numeral(percent_down(worst.baseline))}"
+    return [(numeral(percent_up(worst.value)), text)]
 
 
 def _attacks_sentence(attacks: Sequence[Measured]) -> str:
     if not attacks:
         return ""
     broken = any(attack.broken for attack in attacks)
-    result = "a guarantee is exceeded" if broken else "no guarantee is exceeded"
-    return f"{counted(len(attacks), 'attack')} tried on these people: {result}."
+    words = noop("Attacks tried on these people: %(number)s. No guarantee is exceeded.")
+    if broken:
+        words = noop("Attacks tried on these people: %(number)s. A guarantee is exceeded.")
+    return gettext(words, number=len(attacks))
 
 
 def _first_sentence(text: str) -> str:
@@ -222,14 +243,14 @@ def _precision(certificate: Certificate, views: Sequence[ColumnView]) -> tuple[s
     """The largest error of a share of one column, by the release alone."""
     widths = _interval_widths(views)
     if not widths:
-        text = f"error of tables: not known from this kind of release. {certificate.expected_error}"
-        return "not stated", text.strip()
+        text = gettext("error of tables: not known from this kind of release.")
+        return gettext("not stated"), f"{text} {certificate.expected_error}".strip()
     widest, view = max(widths, key=lambda pair: pair[0])
-    among = "" if len(widths) == 1 else f" (largest: '{view.name}')"
-    level = percent(view.level, 6)
-    return f"± {text_up(round(100 * widest, 9), 2)} points", (
-        f"largest error of a share of one column{among}, at {level} confidence"
-    )
+    points = numeral(text_up(round(100 * widest, 9), 2))
+    return gettext("± %(number)s points", number=points), gettext(
+        "largest error of a share of one column, at %(level)s confidence; it is in %(column)s",
+        level=numeral(percent(view.level, 6)), column=view.name,
+    )  # fmt: skip
 
 
 def _usefulness(views: Sequence[ColumnView]) -> Words | None:
@@ -238,9 +259,12 @@ def _usefulness(views: Sequence[ColumnView]) -> Words | None:
     if not poor:
         return None
     return Words(
-        f"Of little use for {counted(len(poor), 'column')} ({', '.join(poor)}): errors of shares "
-        f"may reach {100 * LITTLE_USE:g} points or more. Fewer columns, merged values or a weaker "
-        "guarantee give smaller errors.",
+        gettext(
+            "Of little use for %(columns)s: errors of shares may reach %(points)s points or more. "
+            "Fewer columns, merged values or a weaker guarantee give smaller errors.",
+            columns=", ".join(poor),
+            points=f"{100 * LITTLE_USE:g}",
+        ),
         "warning",
     )
 
@@ -248,7 +272,9 @@ def _usefulness(views: Sequence[ColumnView]) -> Words | None:
 def _unweighted_words(certificate: Certificate) -> str:
     """A sentence on the weights that shares in a report leave out."""
     weight = certificate.schema.weight
-    return "" if weight is None else f" Shares are of records, not weighted by '{weight.name}'."
+    if weight is None:
+        return ""
+    return " " + gettext("Shares are of records, not weighted by %(column)s.", column=weight.name)
 
 
 def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
@@ -261,22 +287,28 @@ def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Dr
     if len(attacks) >= LEAST_ATTACKS:
         shown = sorted(attacks, key=lambda attack: (attack.bound is None, -attack.value))
         shown = [attack for attack in attacks if attack in shown[:MOST_ATTACKS]]
-        return ranges("first", shown, title="Attacks, guessing and guarantees", wide=WIDER), (
-            "Filled: how often an attack is right, with its interval. Open circle: guessing. "
-            "Upright line: the guarantee."
+        return ranges(
+            "first", shown, title=gettext("Attacks, guessing and guarantees"), wide=WIDER
+        ), (
+            gettext(
+                "Filled: how often an attack is right, with its interval. Open circle: guessing. "
+                "Upright line: the guarantee."
+            )
         )
     drawn = [view for view in views if view.labels]
     if not drawn:
         return None, ""
     view = max(drawn, key=_worth_showing)
-    name = f"Example: shares of {view.title}"
-    legend = "Circles with lines: estimates with their intervals."
+    name = gettext("Example: shares of %(column)s", column=view.title)
+    legend = gettext("Circles with lines: estimates with their intervals.")
     if view.estimated is None:
-        legend = "Shares as released."
+        legend = gettext("Shares as released.")
     elif not np.allclose(view.estimated, view.released, rtol=1e-9, atol=5e-4):
-        legend += " Diamonds: direct counts of the released records, which are biased."
+        legend += " " + gettext(
+            "Diamonds: direct counts of the released records, which are biased."
+        )
     if view.widths:
-        legend += " Bins differ in width: the axis shows the share of one unit."
+        legend += " " + gettext("Bins differ in width: the axis shows the share of one unit.")
     return shares("first", view, title=name, wide=WIDER, roomy=True), legend
 
 
@@ -293,27 +325,32 @@ def guarantees_chapter(certificate: Certificate) -> Chapter:
         blocks.append(Words(sentences[0]))
     more = sentences[max(len(certificate.claims), 1) :]
     if more:
-        blocks += [Heading("Further guarantees"), *map(Words, more)]
+        blocks += [Heading(gettext("Further guarantees")), *map(Words, more)]
     form = certificate.to_json()
     blocks += [
-        Heading("What the guarantees cover"),
+        Heading(gettext("What the guarantees cover")),
         Words(form["scope"]["statement"]),
         Words(form["anonymity_set"]["statement"]),
     ]
-    return Chapter("guarantees", "What is guaranteed", tuple(blocks))
+    return Chapter("guarantees", gettext("What is guaranteed"), tuple(blocks))
 
 
 def _guarantee(claim: Claim, sentence: str) -> Group:
     attained = claim.attained
-    asked = "not asked for; it follows from the matrices"
+    asked = gettext("not asked for; it follows from the matrices")
     if claim.asked is not None:
-        asked = f"{claim.asked}{'' if claim.holds else ', which was missed'}"
+        asked = str(claim.asked)
+        if not claim.holds:
+            asked = gettext("%(guarantee)s, which was missed", guarantee=claim.asked)
     facts = (
-        ("Attained", ", ".join(f"{key} = {text}" for key, text in attained.shown().items())),
-        ("Asked", asked),
-        ("Assumes", attained.assumption),
-        ("Does not guarantee", attained.not_promised),
-        ("Checked by", claim.checked_by),
+        (
+            gettext("Attained"),
+            ", ".join(f"{key} = {text}" for key, text in attained.shown().items()),
+        ),
+        (gettext("Asked"), asked),
+        (gettext("Assumes"), gettext(attained.assumption)),
+        (gettext("Does not guarantee"), gettext(attained.not_promised)),
+        (gettext("Checked by"), claim.checked_by),
     )
     head = Heading(attained.name.replace("-", " ").capitalize())
     return Group("promise", (head, Words(sentence), Facts(facts)))
@@ -338,7 +375,7 @@ def column_views(release: Release, original: OpenedTable | None) -> tuple[Column
             title=release.certificate.labels.title(column.name),
             role=str(column.role),
             treatment="; ".join(filter(None, steps)),
-            domain=_domain(column) if randomised or column.binned else "as they occur",
+            domain=_domain(column) if randomised or column.binned else gettext("as they occur"),
         )
         views.append(
             _with_shares(view, column, release, original) if column.name in drawn else view
@@ -368,8 +405,12 @@ def _with_shares(
     if size > MOST_VALUES and not curve:
         shown = np.sort(np.argsort(-main, kind="stable")[:MOST_VALUES])
     note = "" if len(shown) == size else (
-        f"The {len(shown)} most frequent of {size:,} values; the other {size - len(shown):,} have "
-        f"{max(100 * float(1 - main[shown].sum()), 0.0):.3g} % of the records together."
+        gettext(
+            "The %(shown)s most frequent of %(all)s values; the others have %(share)s %% of the "
+            "records together.",
+            shown=len(shown), all=numeral(f"{size:,}"),
+            share=numeral(f"{max(100 * float(1 - main[shown].sum()), 0.0):.3g}"),
+        )
     )  # fmt: skip
     words = [*certificate.labels.named(column.name, column.labels)]
     if isinstance(column.domain, Bins) and not named:
@@ -421,92 +462,107 @@ def _treatment(column: Column, release: Release) -> str:
     """What was done to a randomised column, in words."""
     mechanism = release.certificate.mechanism
     if mechanism is None or column.name not in mechanism.columns:
-        return f"replaced by method {release.certificate.method}"
+        return gettext("replaced by method %(method)s", method=release.certificate.method)
     if isinstance(mechanism, AttributeSampler):
         sets = mechanism.containing([column.name])
         kept = [float(reported.matrix.retention) for reported in sets]
-        return (
-            f"asked for in {len(sets)} of {counted(len(mechanism.sets), 'set')}, by "
-            f"{percent(sum(reported.share for reported in sets))} of the records; each cell kept "
-            f"with probability {text_down(min(kept), 3)} to {text_up(max(kept), 3)}, else drawn "
-            "at random"
-        )
+        return gettext(
+            "asked for in %(number)s of %(all)s sets, by %(share)s of the records; each cell kept "
+            "with probability %(low)s to %(high)s, else drawn at random",
+            number=len(sets), all=len(mechanism.sets),
+            share=numeral(percent(sum(reported.share for reported in sets))),
+            low=numeral(text_down(min(kept), 3)), high=numeral(text_up(max(kept), 3)),
+        )  # fmt: skip
     step = mechanism.step_of(column.name)
     others = ", ".join(name for name in step.columns if name != column.name)
-    together = f", together with {others}" if others else ""
+    together = ", " + gettext("together with %(columns)s", columns=others) if others else ""
     matrix = step.matrices[0]
     if len(step.matrices) == 1 and isinstance(matrix, UniformMixture):
-        retention = text_up(float(matrix.retention), 3)
-        return f"kept with probability {retention}, else drawn at random{together}"
+        retention = numeral(text_up(float(matrix.retention), 3))
+        words = noop("kept with probability %(probability)s, else drawn at random")
+        return gettext(words, probability=retention) + together
     least = min(float(matrix.diagonal.min()) for matrix in step.matrices)
     most = max(float(matrix.diagonal.max()) for matrix in step.matrices)
-    return (
-        f"kept with probability {text_down(least, 3)} to {text_up(most, 3)}, else moved by the "
-        f"matrix{together}"
-    )
+    words = noop("kept with probability %(low)s to %(high)s, else moved by the matrix")
+    low, high = numeral(text_down(least, 3)), numeral(text_up(most, 3))
+    return gettext(words, low=low, high=high) + together
 
 
 def _domain(column: Column) -> str:
-    kind = "bins" if isinstance(column.domain, Bins) else "categories"
-    missing = ", missing is one of them" if None in column.labels else ""
-    return f"{len(column.labels)} {kind}, {column.origin.words}{missing}"
+    words = noop("%(number)s categories")
+    if isinstance(column.domain, Bins):
+        words = noop("%(number)s bins")
+    missing = f", {gettext('missing is one of them')}" if None in column.labels else ""
+    return f"{gettext(words, number=len(column.labels))}, {gettext(column.origin.words)}{missing}"
+
+
+def _roles() -> str:
+    """What each role means."""
+    words = (f"{role.capitalize()}: {role.traits.words}" for role in Role if role.traits.released)
+    return " ".join(f"{gettext(text)}." for text in words)
 
 
 def columns_chapter(certificate: Certificate, views: Sequence[ColumnView]) -> Chapter:
     """A table of all columns, and the charts of those that are drawn."""
     rows = tuple((view.title, view.role, view.treatment, view.domain) for view in views)
-    heads = ("column", "role", "what was done", "values")
+    heads = (gettext("column"), gettext("role"), gettext("what was done"), gettext("values"))
     blocks: list[Block] = [
-        limited_grid(heads, rows, "Every released column", "columns", numbers=9),
-        Words(ROLES + _unweighted_words(certificate), "quiet"),
+        limited_grid(heads, rows, gettext("Every released column"), numbers=9),
+        Words(_roles() + _unweighted_words(certificate), "quiet"),
     ]
     drawn = [view for view in views if view.labels]
     left_out = [view.name for view in views if view.treatment != AS_IT_IS and not view.labels]
     if drawn and left_out:
-        words = f"Charts show {len(drawn)} of {len(drawn) + len(left_out)} changed columns, keys "
-        words += f"first. Left out: {_shortened(', '.join(left_out))}."
+        words = gettext(
+            "Charts show %(shown)s of %(all)s changed columns, keys first. Left out: %(columns)s.",
+            shown=len(drawn), all=len(drawn) + len(left_out),
+            columns=_shortened(", ".join(left_out)),
+        )  # fmt: skip
         blocks.append(Words(words, "quiet"))
     if drawn:
         charts = tuple(_column_chart(place, view) for place, view in enumerate(drawn))
         blocks.append(Group("charts", charts))
-    return Chapter("columns", "The columns", tuple(blocks))
+    return Chapter("columns", gettext("The columns"), tuple(blocks))
 
 
 def _column_chart(place: int, view: ColumnView) -> Group:
-    name = f"Shares of '{view.title}'"
+    name = gettext("Shares of %(column)s", column=view.title)
     series = {
-        "estimated": view.estimated,
-        "from": view.low,
-        "to": view.high,
-        "as released": view.released,
-        "truth": view.truth,
+        gettext("estimated"): view.estimated,
+        gettext("from"): view.low,
+        gettext("to"): view.high,
+        gettext("as released"): view.released,
+        gettext("truth"): view.truth,
     }
     known = {word: values for word, values in series.items() if values is not None}
     rows = tuple(
         (label, *(rounded_percent(values[row]) for values in known.values()))
         for row, label in enumerate(view.labels)
     )
-    folded = f"The numbers of '{view.title}'"
-    table = limited_grid(("value", *known), rows, name, "values", folded=folded)
+    folded = gettext("The numbers of %(column)s", column=view.title)
+    table = limited_grid((gettext("value"), *known), rows, name, folded=folded)
     note = (Words(view.note, "quiet"),) if view.note else ()
     drawing = shares(f"column-{place}", view, title=name)
     return Group("chart", (Heading(view.title), *note, drawing, table))
 
 
 def limited_grid(
-    heads: Row, rows: Sequence[Row], caption: str, what: str, *, numbers: int = 1, folded: str = ""
+    heads: Row, rows: Sequence[Row], caption: str, *, numbers: int = 1, folded: str = ""
 ) -> Grid:
     """A table of at most ``MOST_ROWS`` rows; its caption says how many are left out."""
     shown = tuple(rows[:MOST_ROWS])
     if len(shown) < len(rows):
-        caption += (
-            f" ({len(shown)} of {len(rows):,} {what}; {len(rows) - len(shown):,} are left out)"
-        )
+        caption += " " + gettext(
+            "(%(shown)s of %(all)s rows; the others are left out)",
+            shown=len(shown), all=numeral(f"{len(rows):,}"),
+        )  # fmt: skip
     return Grid(heads, shown, caption, numbers=numbers, folded=folded)
 
 
 def _shortened(names: str, most: int = 300) -> str:
-    return names if len(names) <= most else f"{names[:most].rsplit(',', 1)[0]} and others"
+    if len(names) <= most:
+        return names
+    return gettext("%(names)s and others", names=names[:most].rsplit(",", 1)[0])
 
 
 # -- analysis and making ---------------------------------------------------------------------------
@@ -524,56 +580,70 @@ def analysis_chapter(release: Release) -> Chapter:
     )
     blocks: list[Block] = [
         Words(
-            f"Do not count the released records directly. {certificate.nature.why_not} "
-            "Estimates correct for the randomisation and state their errors. In Python, in the "
-            "folder that holds the release folder:"
+            gettext(
+                "Do not count the released records directly. %(why)s Estimates correct for the "
+                "randomisation and state their errors. In Python, in the folder that holds the "
+                "release folder:",
+                why=gettext(certificate.nature.why_not),
+            )
         ),
         Code(code),
     ]
     if certificate.expected_error:
         blocks.append(
             Words(
-                f"Expected error of unbiased estimates: {certificate.expected_error} With strong "
-                "noise, estimates are shrunk, which mostly have smaller errors."
+                gettext(
+                    "Expected error of unbiased estimates: %(error)s With strong noise, estimates "
+                    "are shrunk, which mostly have smaller errors.",
+                    error=certificate.expected_error,
+                )
             )
         )
     weight = certificate.schema.weight
     if weight is not None:
-        blocks.append(Words(f"Estimates are weighted by '{weight.name}' by default."))
-    return Chapter("analysis", "How to analyse the data", tuple(blocks))
+        blocks.append(
+            Words(gettext("Estimates are weighted by %(column)s by default.", column=weight.name))
+        )
+    return Chapter("analysis", gettext("How to analyse the data"), tuple(blocks))
 
 
 def making_chapter(
     certificate: Certificate, verdict: Verdict | None, notes: Sequence[str]
 ) -> Chapter:
     """How the release was made, and every check of it."""
-    looked = "were chosen by looking at the data"
-    depends = looked if certificate.data_dependent else "do not depend on the data"
-    made = certificate.nature.made.format(depends=depends)
+    depends = gettext("do not depend on the data")
+    if certificate.data_dependent:
+        depends = gettext("were chosen by looking at the data")
+    made = gettext(certificate.nature.made).format(depends=depends)
     blocks: list[Block] = [
         Words(
-            f"Method {certificate.method}. {made} Records were shuffled by a uniformly random "
-            "permutation."
+            gettext(
+                "Method %(method)s. %(made)s Records were shuffled by a uniformly random "
+                "permutation.",
+                method=certificate.method,
+                made=made,
+            )
         ),
         *(Words(note, "quiet") for note in notes),
     ]
     if verdict is not None:
         blocks += checks_blocks(verdict)
-    return Chapter("making", "How it was made and checked", tuple(blocks))
+    return Chapter("making", gettext("How it was made and checked"), tuple(blocks))
 
 
 def checks_blocks(verdict: Verdict) -> list[Block]:
     """Failed checks and a few asserted ones are shown at once, all others on a click."""
     blocks: list[Block] = [Words(f"{verdict.shown()[0]}. {verdict.counted()}")]
     for state, words, most_open in (
-        (State.FAILED, "that failed", math.inf),
-        (State.ASSERTED, "asserted by the owner", FEW_CHECKS),
-        (State.PASSED, "that were computed again here", 0),
+        (State.FAILED, noop("Checks that failed"), math.inf),
+        (State.ASSERTED, noop("Checks asserted by the owner"), FEW_CHECKS),
+        (State.PASSED, noop("Checks that were computed again here"), 0),
     ):
-        rows = [(c.name, STATES[state], c.detail) for c in verdict.checks if c.state is state]
+        checks = [check for check in verdict.checks if check.state is state]
+        rows = [(check.name, gettext(STATES[state]), check.detail) for check in checks]
         if rows:
-            folded = f"The {len(rows)} checks {words}" if len(rows) > most_open else ""
-            heads = ("check", "verdict", "detail")
-            caption = f"Checks {words}"
-            blocks.append(limited_grid(heads, rows, caption, "checks", numbers=9, folded=folded))
+            caption = gettext(words)
+            folded = f"{caption}: {len(rows)}" if len(rows) > most_open else ""
+            heads = (gettext("check"), gettext("verdict"), gettext("detail"))
+            blocks.append(limited_grid(heads, rows, caption, numbers=9, folded=folded))
     return blocks

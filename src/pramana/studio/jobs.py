@@ -49,7 +49,7 @@ class Job:
         result: Of a job that is done.
         so_far: A partial result while it runs.
         words: The current stage, or why it was refused.
-        values: What stands in the words.
+        values: Filled into the words.
         language: In which its texts are.
         code, fields: Of the error by which it was refused.
         notices: Warnings for the steward.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from pramana import Schema, api
-from pramana.base.translation import ENGLISH, gettext, in_language, noop, numeral
+from pramana.base.translation import ENGLISH, gettext, in_language, language, noop, numeral
 from pramana.errors import PramanaError
 from pramana.studio.view import drawn, option_values
 from pramana.studio.worker import TableAt, Workbench
@@ -470,7 +470,13 @@ def report(
     bench.say("Writing the report")
     original = None if external else bench.table(**table)
     made = api.report(
-        release, original=original, external=external, name=name, office=office, progress=bench.say
+        release,
+        original=original,
+        external=external,
+        name=name,
+        office=office,
+        language=language(),
+        progress=bench.say,
     )
     bench.say("Writing the report")
     mode = None if external else 0o600  # it holds statistics of the original data

@@ -6,23 +6,27 @@ function said(words) {
   if (place) place.textContent = words;
 }
 
+function words(name) {
+  return document.getElementById("said").dataset[name];
+}
+
 async function send(file, address) {
-  said("Sending " + file.name + " ...");
+  said(words("sending") + " " + file.name + " ...");
   try {
     const answer = await fetch(address, {
       method: "POST",
       headers: { "X-Name": encodeURIComponent(file.name), "HX-Request": "true" },
       body: file,
     });
-    const words = await answer.text();
-    if (answer.ok && words === "/") {
+    const page = await answer.text();
+    if (answer.ok && page === "/") {
       window.location.assign("/");
       return;
     }
-    const page = new DOMParser().parseFromString(words, "text/html");
-    said((page.body.textContent || "It was not taken.").trim());
+    const refusal = new DOMParser().parseFromString(page, "text/html");
+    said((refusal.body.textContent || words("refused")).trim());
   } catch {
-    said("The studio does not answer. Is it still running?");
+    said(words("silent"));
   }
 }
 
@@ -85,7 +89,7 @@ document.body.addEventListener("htmx:sendError", () => {
   note.id = "gone";
   note.className = "warning";
   note.setAttribute("role", "alert");
-  note.textContent = "The studio does not answer. Is it still running?";
+  note.textContent = words("silent");
   document.getElementById("content").prepend(note);
 });
 
@@ -150,7 +154,7 @@ function variables(table) {
     const words = search.value.trim().toLowerCase();
     for (const row of rows) row.hidden = !row.dataset.text.includes(words) || (filter.value && role(row).value !== filter.value);
     const shown = rows.filter((row) => !row.hidden).length;
-    find("shown").textContent = shown === rows.length ? `${rows.length} variables` : `${shown} of ${rows.length} variables`;
+    find("shown").textContent = find("shown").dataset.words.replace("SHOWN", shown).replace("ALL", rows.length);
   };
   const value = (row, key) => {
     if (key === "role") return role(row).value;
