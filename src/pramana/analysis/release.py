@@ -532,10 +532,12 @@ class Release:
 
     def in_words(self, estimate: Estimate) -> Estimate:
         """The same numbers, their columns and values named by the labels of the original file."""
-        names = self.certificate.labels
-        pairs = zip(estimate.by, estimate.labels, strict=True)
-        labels = tuple(names.named(name, values) for name, values in pairs)
-        return replace(estimate, by=tuple(names.title(name) for name in estimate.by), labels=labels)
+        names, bins = self.certificate.labels, self.certificate.true_schema.bin_words
+        labels = []
+        for name, values in zip(estimate.by, estimate.labels, strict=True):
+            known, named = bins.get(name, {}), names.named(name, values)
+            labels.append(tuple(map(known.get, values, named)))
+        return replace(estimate, by=tuple(map(names.title, estimate.by)), labels=tuple(labels))
 
     def synthesize(
         self,

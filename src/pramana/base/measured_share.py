@@ -12,6 +12,7 @@ from typing import Any
 
 from pramana.base.rounding import require_number
 from pramana.base.text import percent_down, percent_up
+from pramana.base.translation import gettext, numeral
 from pramana.errors import DoesNotHold, InvalidNumber
 from pramana.types import Form
 
@@ -93,14 +94,23 @@ class Measured:
 
     def sentence(self) -> str:
         """The rate in words."""
-        text = f"{self.name}: right for {percent_up(self.value)} of {self.trials:,} people"
-        text += f" (between {percent_down(self.low)} and {percent_up(self.high)})"
+        text = gettext(
+            "%(name)s: right for %(share)s of %(people)s people (between %(low)s and %(high)s)",
+            name=self.name,
+            share=numeral(percent_up(self.value)),
+            people=numeral(f"{self.trials:,}"),
+            low=numeral(percent_down(self.low)),
+            high=numeral(percent_up(self.high)),
+        )
         if self.baseline is not None:
-            text += f"; guessing gives {percent_down(self.baseline)}"
+            share = numeral(percent_down(self.baseline))
+            text += "; " + gettext("guessing gives %(share)s", share=share)
         if self.control is not None:
-            text += f"; people who are not in the release {percent_down(self.control)}"
+            share = numeral(percent_down(self.control))
+            text += "; " + gettext("people who are not in the release %(share)s", share=share)
         if self.bound is not None:
-            text += f"; promised: at most {percent_up(self.bound)}"
+            share = numeral(percent_up(self.bound))
+            text += "; " + gettext("promised: at most %(share)s", share=share)
         return text + "."
 
     def cells(self) -> tuple[str, str, str, str, str, str]:

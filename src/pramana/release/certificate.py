@@ -22,6 +22,7 @@ from msgspec import Meta
 
 from pramana.base.rounding import SHARES
 from pramana.base.text import counted, listed, percent_up, text_up
+from pramana.base.translation import ENGLISH, in_language
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope
@@ -298,7 +299,11 @@ class Certificate:
         return self.true_schema.released_as_is
 
     def to_json(self) -> Form:
-        """The claim without digest and signature."""
+        """The claim without digest and signature; its sentences are English."""
+        with in_language(ENGLISH):
+            return self._fields()
+
+    def _fields(self) -> Form:
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from pramana.base.look import text_templates
 from pramana.base.text import no_formula
+from pramana.base.translation import ENGLISH, in_language
 from pramana.io.base import FORMATS, Format
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.certificate_fields import treatment_of
@@ -45,7 +46,12 @@ ANY_IN_PYTHON: Final = "__import__('pramana').load(HERE).opened.to_arrow().to_pa
 
 
 def explanations(certificate: Certificate) -> dict[str, bytes]:
-    """All files but data and certificate, by name."""
+    """All files but data and certificate, by name, in English."""
+    with in_language(ENGLISH):
+        return _explanations(certificate)
+
+
+def _explanations(certificate: Certificate) -> dict[str, bytes]:
     columns = [_column(certificate, at, c) for at, c in enumerate(certificate.schema.released, 1)]
     values: Form = {
         "certificate": certificate,

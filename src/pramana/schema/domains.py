@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from pramana.base.rounding import as_whole
+from pramana.base.translation import gettext
 from pramana.errors import InvalidSchema
 from pramana.types import Form
 
@@ -361,12 +362,17 @@ class Bins:
         words = []
         for low, high in pairwise(self.edges):
             if high == math.inf:
-                words.append(f"{low:.12g} or more")
+                words.append(gettext("%(low)s or more", low=f"{low:.12g}"))
             elif low == -math.inf:
-                words.append(f"under {high:.12g}")
+                words.append(gettext("under %(high)s", high=f"{high:.12g}"))
             else:
-                last = high == self.edges[-1]
-                words.append(f"{low:.12g} to {'' if last else 'under '}{high:.12g}")
+                words.append(
+                    gettext("%(low)s to %(high)s", low=f"{low:.12g}", high=f"{high:.12g}")
+                    if high == self.edges[-1]
+                    else gettext(
+                        "%(low)s to under %(high)s", low=f"{low:.12g}", high=f"{high:.12g}"
+                    )
+                )
         return tuple(words)
 
     @cached_property

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from pramana import Schema, api
-from pramana.base.translation import ENGLISH, gettext, in_language, language, noop, numeral
+from pramana.base.translation import gettext, language, noop, numeral
 from pramana.errors import PramanaError
 from pramana.studio.view import drawn, option_values
 from pramana.studio.worker import TableAt, Workbench
@@ -357,15 +357,14 @@ def protect(bench: Workbench, **asked: Unpack[ProtectAsked]) -> dict[str, Any]:
         bench.let_go("standing")
     made = _plan(asked, data=opened, looked_at=True)
     bench.say("Protecting")
-    with in_language(ENGLISH):  # as all files of a release are
-        release = api.protect(
-            opened,
-            made,
-            to=asked["to"],
-            copies=asked["copies"],
-            accept_risk=asked["accept_risk"],
-            progress=bench.expect(2 * made.records),
-        )
+    release = api.protect(
+        opened,
+        made,
+        to=asked["to"],
+        copies=asked["copies"],
+        accept_risk=asked["accept_risk"],
+        progress=bench.expect(2 * made.records),
+    )
     return {"records": release.records, "seconds": time.monotonic() - began}
 
 

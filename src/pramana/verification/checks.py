@@ -18,6 +18,7 @@ from enum import StrEnum
 import numpy as np
 
 from pramana.base.text import Shown, counted, plain
+from pramana.base.translation import gettext, noop
 from pramana.types import FloatArray, Form
 from pramana.verification.whole_file import Colour, FileRisk, Publishable
 
@@ -155,16 +156,23 @@ class Verdict(Shown):
         """
         number = self.counts
         proven, asserted = number["guarantees_proven"], number["guarantees_asserted"]
-        words = [f"Guarantees: {proven} proven, {asserted} asserted by the owner"]
+        words = [
+            gettext(
+                "Guarantees: %(proven)s proven, %(asserted)s asserted by the owner",
+                proven=proven, asserted=asserted,
+            )
+        ]  # fmt: skip
         for name, single, several in (
-            ("integrity", "integrity check passed", "integrity checks passed"),
-            ("statistical_tests", "statistical test passed", "statistical tests passed"),
-            ("unchanged_columns", "check of unchanged columns", "checks of unchanged columns"),
-            ("other_assertions", "other assertion", "other assertions"),
-            ("failed", "check failed", "checks failed"),
-        ):
+            ("integrity", noop("integrity check passed"), noop("integrity checks passed")),
+            ("statistical_tests", noop("statistical test passed"),
+             noop("statistical tests passed")),
+            ("unchanged_columns", noop("check of unchanged columns"),
+             noop("checks of unchanged columns")),
+            ("other_assertions", noop("other assertion"), noop("other assertions")),
+            ("failed", noop("check failed"), noop("checks failed")),
+        ):  # fmt: skip
             if number[name]:
-                words.append(counted(number[name], single, several))
+                words.append(counted(number[name], gettext(single), gettext(several)))
         return f"{'. '.join(words)}."
 
     def with_checks(self, more: Iterable[Check]) -> Verdict:

@@ -30,6 +30,7 @@ import pyarrow as pa
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.base.rounding import share_bound
 from pramana.base.text import listed, percent_up, plain
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import Notice, unheard
 from pramana.guarantees.claims import lacks
 from pramana.release.certificate import Certificate, accepted_words
@@ -96,11 +97,16 @@ class SubsetUniqueness:
         """The finding in words."""
         *names, last = self.columns
         if len(names) >= WIDEST:
-            names, last = names[:3], f"{len(self.columns) - 3} more columns"
-        words = f"{', '.join(names)} and {last}" if names else last
-        return (
-            f"An attacker who knows {words} of a person finds {self.found:,} of "
-            f"{self.people:,} people ({percent_up(self.share)})."
+            more = len(self.columns) - 3
+            names, last = names[:3], gettext("%(number)s more columns", number=more)
+        words = f"{', '.join(names)} {gettext('and')} {last}" if names else last
+        return gettext(
+            "An attacker who knows %(columns)s of a person finds %(found)s of %(people)s people "
+            "(%(share)s).",
+            columns=words,
+            found=numeral(f"{self.found:,}"),
+            people=numeral(f"{self.people:,}"),
+            share=numeral(percent_up(self.share)),
         )
 
     def to_json(self) -> Form:
@@ -141,14 +147,21 @@ class FileRisk:
     def sentences(self) -> list[str]:
         """The findings in words."""
         if not self.columns:
-            return ["No column is released unchanged, so nobody is unique on unchanged columns."]
+            return [
+                gettext(
+                    "No column is released unchanged, so nobody is unique on unchanged columns."
+                )
+            ]
         lines = [subset.sentence() for subset in self.subsets]
         if self.together is not None:
             lines.append(self.together.sentence())
         if self.sampled:
             lines.append(
-                f"People were counted in a sample of the {self.records:,} records, each with all "
-                "records that have the same values."
+                gettext(
+                    "People were counted in a sample of the %(records)s records, each with all "
+                    "records that have the same values.",
+                    records=numeral(f"{self.records:,}"),
+                )
             )
         return lines
 
@@ -206,22 +219,23 @@ def verdict_of(
         checked: whether the release was verified.
     """
     if failed:
-        return Publishable(Colour.RED, f"Do not publish: {failed}.")
+        reason = gettext("Do not publish: %(reason)s.", reason=failed)
+        return Publishable(Colour.RED, reason)
     accepted = set(certificate.accepted_risk)
     identifiers = [column for column in risk.identifiers if column.columns[0] not in accepted]
     if identifiers:
-        return Publishable(
-            Colour.RED,
-            f"Do not publish: column {identifiers[0].columns[0]} is released unchanged and "
-            f"identifies people. {identifiers[0].sentence()}",
+        reason = gettext(
+            "Do not publish: column %(column)s is released unchanged and identifies people.",
+            column=identifiers[0].columns[0],
         )
+        return Publishable(Colour.RED, f"{reason} {identifiers[0].sentence()}")
     reasons, worst = [], risk.worst
     if certificate.reproducible:
-        reasons.append("Not for publication: the release was made with a seed, for tests.")
+        reasons.append(gettext("Not for publication: the release was made with a seed, for tests."))
     if not certificate.claims:
-        reasons.append("The release has no guarantee.")
+        reasons.append(gettext("The release has no guarantee."))
     if not all(claim.holds for claim in certificate.claims):
-        reasons.append("A guarantee is weaker than was asked for.")
+        reasons.append(gettext("A guarantee is weaker than was asked for."))
     if certificate.accepted_risk:
         reasons.append(accepted_words(certificate.accepted_risk))
     beyond = []
@@ -232,18 +246,23 @@ def verdict_of(
             beyond.append(worst.sentence())
     beyond += _unchanged_words(certificate, 0.0 if worst is None else worst.share)
     if beyond:
-        reasons += ["The guarantees do not cover all that an attacker can know.", *beyond]
+        reasons += [
+            gettext("The guarantees do not cover all that an attacker can know."),
+            *beyond,
+        ]
     if not checked:
-        reasons.append("The release was not verified yet: save it to a folder first.")
+        reasons.append(gettext("The release was not verified yet: save it to a folder first."))
     if reasons:
         return Publishable(Colour.AMBER, " ".join(reasons))
     sentence = _guarantees_words(certificate)
     if not risk.columns:
-        sentence += " Every released column is randomised."
+        sentence += " " + gettext("Every released column is randomised.")
     elif worst is not None:
-        sentence += f" The largest risk by unchanged columns is small. {worst.sentence()}"
+        small = gettext("The largest risk by unchanged columns is small.")
+        sentence += f" {small} {worst.sentence()}"
         if risk.together is not None:
-            sentence += f" Nobody is assumed to know all of them: {risk.together.sentence()}"
+            together = gettext("Nobody is assumed to know all of them:")
+            sentence += f" {together} {risk.together.sentence()}"
     return Publishable(Colour.GREEN, sentence)
 
 
@@ -262,9 +281,12 @@ def _unchanged_words(certificate: Certificate, others: float) -> tuple[str, ...]
     if share <= max(usual, others):
         return ()
     return (
-        f"Up to {percent_up(share)} of the records that are unique in the original data are "
-        "released unchanged: an attacker who knows the keys and other columns of such a person "
-        "finds the record.",
+        gettext(
+            "Up to %(share)s of the records that are unique in the original data are released "
+            "unchanged: an attacker who knows the keys and other columns of such a person finds "
+            "the record.",
+            share=numeral(percent_up(share)),
+        ),
     )
 
 
@@ -276,13 +298,16 @@ def _guarantees_words(certificate: Certificate) -> str:
         if lacks(type(claim.attained), certificate.evidence) is not None
     ]
     if not asserted:
-        return "The guarantees hold."
-    proven = "The other guarantees hold." if len(asserted) < len(certificate.claims) else ""
-    verb = "is" if len(asserted) == 1 else "are"
-    return (
-        f"{listed(asserted).capitalize()} {verb} asserted by the owner and cannot be recomputed "
-        f"from the release. {proven}"
-    ).rstrip()
+        return gettext("The guarantees hold.")
+    words = noop("%(names)s are asserted by the owner and cannot be recomputed from the release.")
+    if len(asserted) == 1:
+        words = noop(
+            "%(names)s is asserted by the owner and cannot be recomputed from the release."
+        )
+    sentence = gettext(words, names=listed(asserted).capitalize())
+    if len(asserted) < len(certificate.claims):
+        sentence += " " + gettext("The other guarantees hold.")
+    return sentence
 
 
 # -- the measure -----------------------------------------------------------------------------------

@@ -1,0 +1,53 @@
+"""Reports in another language; the release and its certificate stay as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.reporting.editions import released_to
+
+from pramana import api
+from pramana.base.translation import in_language
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A release with published matrices."""
+    return released_to(tmp_path_factory.mktemp("language"), "published")
+
+
+def test_a_report_is_in_the_language_that_is_asked_for(release: Any) -> None:
+    """The page says which one; its guarantees and its decision are in it."""
+    made = api.report(release, external=True, date="2026-01-31", language="de").html
+    assert '<html lang="de">' in made
+    for words in ("Technischer Anhang", "zugeordnet (1 zu", "Garantien:", "Zur Veröffentlichung:"):
+        assert words in made.replace("\u00a0", " "), words
+    for words in ("Technical annex", "Whatever an attacker", "for publication", "is released"):
+        assert words not in made, words
+
+
+def test_a_release_is_read_and_verified_in_any_language(release: Any) -> None:
+    """Sentences of a certificate are compared in English."""
+    with in_language("de"):
+        assert api.load(release).certificate.to_json()["guarantees"]
+        assert api.verify(release).valid
+
+
+def test_a_report_in_english_does_not_change(release: Any, tmp_path: Path) -> None:
+    """Whatever was written before it."""
+    before = api.report(release, external=True, date="2026-01-31").html
+    api.report(release, external=True, date="2026-01-31", language="de")
+    assert api.report(release, external=True, date="2026-01-31").html == before
+    assert "Technical annex" in before
+
+
+def test_what_is_written_in_another_language_is_english(tmp_path: Path) -> None:
+    """A release is the same file by file, whatever the language of its steward."""
+    english = released_to(tmp_path, "published")
+    (tmp_path / "de").mkdir()
+    with in_language("de"):
+        other = released_to(tmp_path / "de", "published")
+    for path in english.iterdir():
+        assert (other / path.name).read_bytes() == path.read_bytes(), path.name
