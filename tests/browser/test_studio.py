@@ -704,6 +704,22 @@ def first_paint(chromium: Any, studio: StudioProcess, path: str) -> float:
     return float(found)
 
 
+def test_a_german_browser_gets_german_pages(chromium: Any, studio: StudioProcess) -> None:
+    """What scripts show as well; nothing is wider than a phone, although words are longer."""
+    context = chromium.new_context(locale="de-DE", viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    open_people(page, studio)
+    for path in ("/", "/columns", "/choose"):
+        studio.visit(page, path)
+        assert page.evaluate("document.documentElement.lang") == "de"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+    studio.visit(page, "/columns")
+    expect(page.get_by_role("heading", name="Merkmale", exact=True)).to_be_visible()
+    expect(page.locator("[data-shown]")).to_have_text("9 von 9 Merkmalen")
+    expect(page.locator(".live")).to_contain_text("von 2.000 Menschen")
+    context.close()
+
+
 def test_the_first_paint_is_quick(chromium: Any, studio: StudioProcess) -> None:
     """Under half a second on every page, of a studio that was just started and a new browser.
 
