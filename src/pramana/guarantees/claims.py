@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from pramana.base.registry import Registry
 from pramana.base.text import listed, text_down, text_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InputError, NotARelease, NotCovered, TooLarge
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need, only_the_owner
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
@@ -115,9 +116,12 @@ def trade_off(attained: Iterable[Guarantee]) -> str | None:
         and math.isfinite(local.epsilon)
     ):
         return None
-    return (
-        f"The same trade-off in three numbers: k = {text_down(k.k)}, local epsilon = "
-        f"{text_up(local.epsilon)}, central epsilon = {central_text(central)}."
+    return gettext(
+        "The same trade-off in three numbers: k = %(k)s, local epsilon = %(local)s, central "
+        "epsilon = %(central)s.",
+        k=numeral(text_down(k.k)),
+        local=numeral(text_up(local.epsilon)),
+        central=numeral(central_text(central)),
     )
 
 
@@ -187,7 +191,7 @@ def household_scope(schema: Schema) -> str:
 
 # -- claims ----------------------------------------------------------------------------------------
 
-PICKED: Final = (
+PICKED: Final = noop(
     " Not covered: an attacker who knows which columns a person reported. The anonymity set is "
     "then smaller."
 )
@@ -283,12 +287,13 @@ class Claim:
         if self.attained.against_outsiders:
             words += unknown_words(schema)
             if Need.GROUPS in needs and made.looked_at:
-                words += (
-                    f" Groups were formed by {listed(made.looked_at, NAMED)} as well. Not covered: "
-                    "an attacker who knows how, and infers these values from the groups."
+                words += gettext(
+                    " Groups were formed by %(columns)s as well. Not covered: an attacker who "
+                    "knows how, and infers these values from the groups.",
+                    columns=listed(made.looked_at, NAMED),
                 )
         if made.picked and self.attained.in_anonymity_set:
-            words += PICKED
+            words += gettext(PICKED)
         if Need.FIXED_MATRICES in needs:
             words += DataChoices.of(schema).sentence()
         if self.asked is not None and made.relaxed_from is not None:
@@ -300,7 +305,7 @@ class Claim:
         """The target that is not attained, as a sentence."""
         if self.asked is None or self.holds:
             return ""
-        return f" The target {self.asked} is not attained."
+        return gettext(" The target %(target)s is not attained.", target=self.asked)
 
     def to_json(self, schema: Schema, made: Made = AS_USUAL) -> Form:
         """With the guarantee in words, what it assumes, and who can check it."""
@@ -391,8 +396,9 @@ def unknown_words(schema: Schema) -> str:
     unknown = [name for name in schema.attached if name not in schema.known]
     if not unknown:
         return ""
-    return (
-        f" Not covered: an attacker who knows a person's {listed(unknown, NAMED)} (not randomised)."
+    return gettext(
+        " Not covered: an attacker who knows a person's %(columns)s (not randomised).",
+        columns=listed(unknown, NAMED),
     )
 
 

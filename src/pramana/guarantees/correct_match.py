@@ -42,6 +42,7 @@ from pramana.base.rounding import (
     root_between,
 )
 from pramana.base.text import text_up
+from pramana.base.translation import gettext, numeral
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.mechanisms.mechanism import Mechanism, Step
@@ -156,9 +157,10 @@ class CorrectMatch(Guarantee):
 
     def sentence(self) -> str:
         """The guarantee in words."""
-        return (
-            f"xi = {text_up(self.xi)}: an attacker who knows one value of a person, of a key or "
-            "a public column, and picks a record with it is right with at most this probability."
+        return gettext(
+            "xi = %(xi)s: an attacker who knows one value of a person, of a key or a public "
+            "column, and picks a record with it is right with at most this probability.",
+            xi=numeral(text_up(self.xi)),
         )
 
 

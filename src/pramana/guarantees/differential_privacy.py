@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from pramana.base.rounding import float_up, in_numbers_of_python, log_up, require_number
 from pramana.base.text import exp_text_up, text_up
+from pramana.base.translation import gettext, numeral
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
@@ -94,9 +95,12 @@ class DifferentialPrivacy(Guarantee):
     def sentence(self) -> str:
         """The guarantee in words."""
         if math.isinf(self.epsilon):
-            return "No differential privacy: a released value can rule out an original value."
-        return (
-            f"epsilon = {text_up(self.epsilon)}: any release is at most "
-            f"{exp_text_up(self.epsilon)} times as likely with a person's original values in the "
-            "randomised columns as with any other values."
+            return gettext(
+                "No differential privacy: a released value can rule out an original value."
+            )
+        return gettext(
+            "epsilon = %(epsilon)s: any release is at most %(times)s times as likely with a "
+            "person's original values in the randomised columns as with any other values.",
+            epsilon=numeral(text_up(self.epsilon)),
+            times=numeral(exp_text_up(self.epsilon)),
         )

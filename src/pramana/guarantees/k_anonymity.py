@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pramana.base.rounding import in_numbers_of_python, require_number
+from pramana.base.translation import gettext, numeral
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.base import CliOption, Evidence, Need, OneInK
 from pramana.schema.schema import Schema
@@ -80,8 +81,9 @@ class KAnonymity(OneInK):
     def sentence(self) -> str:
         """The guarantee in words."""
         if self.k == 1:
-            return "k = 1 protects nothing: a record may be released with its own keys."
-        return (
-            f"k = {self.k:,}: a released record is linked to the right person with probability at "
-            f"most 1/{self.k:,}, even if an attacker knows all original keys."
+            return gettext("k = 1 protects nothing: a record may be released with its own keys.")
+        return gettext(
+            "k = %(k)s: a released record is linked to the right person with probability at most "
+            "1/%(k)s, even if an attacker knows all original keys.",
+            k=numeral(f"{self.k:,}"),
         )

@@ -23,6 +23,7 @@ from typing import ClassVar
 
 from pramana.base.rounding import float_down, in_numbers_of_python, log_of, require_number
 from pramana.base.text import floor_text, percent_up
+from pramana.base.translation import gettext, numeral
 from pramana.guarantees.base import CliOption, Evidence, Need, OneInK
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
@@ -105,9 +106,13 @@ class PkAnonymity(OneInK):
     def sentence(self) -> str:
         """The guarantee in words."""
         if not self.hides_anybody:
-            return "No anonymity is guaranteed: a released record may be linked to a person."
-        return (
-            f"k = {floor_text(self.k)}: a released record is linked to the right person with "
-            f"probability at most {percent_up(self.link_bound)}, whatever an attacker knows about "
-            "the original values of the randomised columns."
+            return gettext(
+                "No anonymity is guaranteed: a released record may be linked to a person."
+            )
+        return gettext(
+            "k = %(k)s: a released record is linked to the right person with probability at most "
+            "%(share)s, whatever an attacker knows about the original values of the randomised "
+            "columns.",
+            k=numeral(floor_text(self.k)),
+            share=numeral(percent_up(self.link_bound)),
         )

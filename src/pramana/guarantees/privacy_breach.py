@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from pramana.base.rounding import float_up, in_numbers_of_python, log_of, log_up, require_number
 from pramana.base.text import percent_down, percent_up
+from pramana.base.translation import gettext, numeral
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.mechanisms.mechanism import Mechanism
@@ -117,9 +118,13 @@ class PrivacyBreach(Guarantee):
         """The guarantee in words."""
         after = percent_up(self.rho2)
         if after == "100 %":
-            return "No bound on a privacy breach: a release can turn a suspicion into certainty."
-        return (
-            f"rho1 = {percent_down(self.rho1)}, rho2 = {after}: a fact about a person's randomised "
-            "values with a probability of at most rho1 before the release has a probability of at "
-            "most rho2 after it."
+            return gettext(
+                "No bound on a privacy breach: a release can turn a suspicion into certainty."
+            )
+        return gettext(
+            "rho1 = %(before)s, rho2 = %(after)s: a fact about a person's randomised values with "
+            "a probability of at most rho1 before the release has a probability of at most rho2 "
+            "after it.",
+            before=numeral(percent_down(self.rho1)),
+            after=numeral(after),
         )

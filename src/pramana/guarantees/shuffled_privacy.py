@@ -33,6 +33,7 @@ from typing import ClassVar
 
 from pramana.base.rounding import float_up, in_numbers_of_python, log_up, require_number
 from pramana.base.text import exp_text_up, text_up
+from pramana.base.translation import gettext, numeral
 from pramana.errors import NotCovered
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.guarantees.privacy_loss import LossDistribution, composed_delta, composed_epsilon
@@ -184,16 +185,22 @@ class ShuffledPrivacy(Guarantee):
     def sentence(self) -> str:
         """The guarantee in words, with all that it rests on."""
         if math.isinf(self.epsilon):
-            return "No central differential privacy: shuffling hides nobody."
-        beyond = f", up to a probability of {text_up(self.delta, 3)}" if self.delta else ""
-        delta = "not stated" if self.delta is None else text_up(self.delta, 3)
-        return (
-            f"central epsilon = {text_up(self.epsilon)}, delta = {delta}: the shuffled release is "
-            f"at most {exp_text_up(self.epsilon)} times as likely with a person's original values "
-            f"in the randomised columns as with any other values{beyond}, even if an attacker "
-            "knows the records of everybody else. This holds within a group of records that agree "
-            "in all unchanged columns, with fresh random numbers, one record per person and one "
-            "release."
+            return gettext("No central differential privacy: shuffling hides nobody.")
+        delta, beyond = gettext("not stated"), ""
+        if self.delta is not None:
+            delta = numeral(text_up(self.delta, 3))
+        if self.delta:
+            beyond = gettext(", up to a probability of %(delta)s", delta=delta)
+        return gettext(
+            "central epsilon = %(epsilon)s, delta = %(delta)s: the shuffled release is at most "
+            "%(times)s times as likely with a person's original values in the randomised columns "
+            "as with any other values%(beyond)s, even if an attacker knows the records of "
+            "everybody else. This holds within a group of records that agree in all unchanged "
+            "columns, with fresh random numbers, one record per person and one release.",
+            epsilon=numeral(text_up(self.epsilon)),
+            delta=delta,
+            times=numeral(exp_text_up(self.epsilon)),
+            beyond=beyond,
         )
 
     def to_json(self) -> Form:

@@ -34,6 +34,7 @@ import numpy as np
 
 from pramana.base.rounding import float_up, in_numbers_of_python, require_number
 from pramana.base.text import as_it_is, percent_up
+from pramana.base.translation import gettext, numeral
 from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.guarantees.recognition_posterior import worst_posterior
@@ -223,13 +224,17 @@ class SpontaneousRecognition(Guarantee):
     def sentence(self) -> str:
         """The guarantee in words."""
         if self.choices:
-            looked = f"one of {len(self.choices)} listed choices of keys"
+            number = len(self.choices)
+            looked = gettext("one of %(number)s listed choices of keys", number=number)
+        elif self.width > 1:
+            looked = gettext("any %(number)s keys", number=self.width)
         else:
-            looked = f"any {self.width} keys" if self.width > 1 else "any one key"
-        sure = percent_up(self.alpha, 4)
-        return (
-            f"alpha = {sure}: an attacker who knows {looked} of a person identifies the released "
-            "record with at most this probability."
+            looked = gettext("any one key")
+        return gettext(
+            "alpha = %(share)s: an attacker who knows %(known)s of a person identifies the "
+            "released record with at most this probability.",
+            share=numeral(percent_up(self.alpha, 4)),
+            known=looked,
         )
 
     def to_json(self) -> Form:
