@@ -537,7 +537,13 @@ def reported_quantiles(
     records: ReleasedRecords, question: Question, of: str, shares: Sequence[float]
 ) -> list[Estimate]:
     """Quantiles of every cell, by the sums of 1{value <= limit} - share at all limits."""
-    plain, limits = ReportSums.of(records, question, value=of), _limits_of(records, of)
+    plain = ReportSums.of(records, question, value=of)
+    parts = [numbers_of(batch.column(0).drop_null()) for batch in records.opened.batches([of])]
+    values = np.concatenate(parts)
+    limits = np.unique(values[~np.isnan(values)])
+    if len(limits) > MOST_LIMITS:  # some of them, the smallest and the largest among them
+        shares_below = np.linspace(0, 1, MOST_LIMITS)
+        limits = np.unique(np.quantile(values, shares_below, method="inverted_cdf"))
     below = _below_limits(ReportSums.of(records, question, limits=(of, limits)), len(limits))
     people, z = plain.weights(), question.z(prod(plain.shape) * len(shares))
     made = []
@@ -562,16 +568,6 @@ def reported_quantiles(
         why = f"{table.why[:-1]}, to the nearest of {len(limits)} values."
         made.append(replace(table, why=why))
     return made
-
-
-def _limits_of(records: ReleasedRecords, of: str) -> FloatArray:
-    """Some values of a column in order, the smallest and the largest among them."""
-    parts = [numbers_of(batch.column(0).drop_null()) for batch in records.opened.batches([of])]
-    values = np.concatenate(parts)
-    distinct = np.unique(values[~np.isnan(values)])
-    if len(distinct) <= MOST_LIMITS:
-        return distinct
-    return np.unique(np.quantile(values, np.linspace(0, 1, MOST_LIMITS), method="inverted_cdf"))
 
 
 def _below_limits(sums: ReportSums, limits: int) -> ReportSums:

@@ -232,11 +232,6 @@ def feature_table(attributes: Sequence[Attribute], values: Sequence[Values]) -> 
     return np.concatenate([a.features(codes) for a, codes in pairs], axis=1)
 
 
-def feature_names(attributes: Sequence[Attribute]) -> list[str]:
-    """The names of those features."""
-    return [name for attribute in attributes for name in attribute.names]
-
-
 def _centres(bins: Bins) -> list[float]:
     """The centres of bins; an open outer bin has its finite edge instead."""
     low, high = bins.edges[0], bins.edges[-1]

@@ -27,7 +27,6 @@ from pramana.analysis.features import (
     Attribute,
     codes_in_test,
     default_learner,
-    feature_names,
     feature_table,
     fit_weighted,
     numbers_of,
@@ -135,7 +134,7 @@ class LearnedTree:
     @property
     def features(self) -> list[str]:
         """The names of the learner's inputs."""
-        return feature_names(self.attributes)
+        return [name for attribute in self.attributes for name in attribute.names]
 
     def predict(self, table: TableLike) -> list[Label]:
         """The class of each record of a file or data frame with the release's columns."""
@@ -473,7 +472,8 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: object = None) -> Values:  # noqa: ARG002
         """The names of the features."""
-        return np.array(feature_names(self.attributes), dtype=object)
+        names = [name for attribute in self.attributes for name in attribute.names]
+        return np.array(names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return bool(self.attributes)

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from pramana.analysis.association import IndependenceTest, independence_test
 from pramana.analysis.counts import as_released
@@ -47,9 +47,7 @@ from pramana.analysis.readings import BesideUnchanged
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records
-from pramana.analysis.synthesis import SynthesisMethod
 from pramana.analysis.variance import Ratio, half_a_record, not_refuted
-from pramana.base.randomness import Keystream
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.kinds import NewKeys
@@ -155,6 +153,11 @@ DRAWS: dict[str, Drawn] = {
 class GroupsReading(BesideUnchanged):
     """Answers about keys with an error, about keys and other columns without one."""
 
+    undrawable: ClassVar[str] = (
+        "Records are synthesized from published matrices; keys of this release were replaced "
+        "within groups. Use its records directly."
+    )
+
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """As released: unbiased where only keys are asked about."""
         if not self.records.changed(question.names):
@@ -228,19 +231,6 @@ class GroupsReading(BesideUnchanged):
             "Associations of keys with other columns are attenuated.",
             code="no-synthesis",
             synthesis="none",
-        )
-
-    def synthesize(
-        self,
-        keystream: Keystream,  # noqa: ARG002
-        *,
-        method: SynthesisMethod,  # noqa: ARG002
-        redraw: bool = False,  # noqa: ARG002
-    ) -> pa.Table:
-        """Refused: no matrix says what a record was."""
-        raise NotCovered(
-            "Records are synthesized from published matrices; keys of this release were replaced "
-            "within groups. Use its records directly."
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:

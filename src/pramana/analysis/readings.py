@@ -196,6 +196,19 @@ class BesideUnchanged:
         """Why these columns have another joint distribution than originally; empty if not."""
         return ""
 
+    undrawable: ClassVar[str] = ""
+    """Why there is nothing to draw synthetic records from."""
+
+    def synthesize(
+        self,
+        keystream: Keystream,  # noqa: ARG002
+        *,
+        method: SynthesisMethod,  # noqa: ARG002
+        redraw: bool = False,  # noqa: ARG002
+    ) -> pa.Table:
+        """Refused, unless a reading can draw records."""
+        raise NotCovered(self.undrawable)
+
     def require_unweighted(self, question: Question) -> None:
         """Refuse a test of independence with weights."""
         if question.weighted and self.records.weight is not None:
@@ -210,6 +223,10 @@ class WithheldReading(BesideUnchanged):
 
     kept: ClassVar[str] = "released frequencies are unbiased"
     crossed: ClassVar[str] = "are attenuated by an unknown amount"
+    undrawable: ClassVar[str] = (
+        "Records are synthesized from published matrices, and this release withholds its "
+        "matrices. Read its columns one at a time."
+    )
     biased: ClassVar[bool] = False
 
     def distorted(self, names: Sequence[str]) -> str:
@@ -283,19 +300,6 @@ class WithheldReading(BesideUnchanged):
             f"Associations of randomised columns {self.crossed}.",
             code="no-synthesis",
             synthesis="none",
-        )
-
-    def synthesize(
-        self,
-        keystream: Keystream,  # noqa: ARG002
-        *,
-        method: SynthesisMethod,  # noqa: ARG002
-        redraw: bool = False,  # noqa: ARG002
-    ) -> pa.Table:
-        """Refused: there is nothing to draw from."""
-        raise NotCovered(
-            "Records are synthesized from published matrices, and this release withholds its "
-            "matrices. Read its columns one at a time."
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
