@@ -160,7 +160,7 @@ def test_refusals(sick, paid, monkeypatch):
     """Each in one line."""
     with pytest.raises(UnknownColumn, match="lacks 1: town"):
         pm.ReleasedFeatures.of(sick, target="sick").transform(pd.DataFrame({"age": [30.0]}))
-    with pytest.raises(UnknownColumn, match="target"):
+    with pytest.raises(UnknownColumn, match="'nobody' is not in the release"):
         pm.learn(sick, "nobody")
     with pytest.raises(InvalidNumber, match="synthesis"):
         pm.learn(sick, "sick", synthesis="magic")
