@@ -121,7 +121,7 @@ clean:           ## remove what the other commands made
 
 # What cannot be installed is skipped by its benchmark, with the reason.
 .venv/.bench: .venv/.developer
-	for extra in '--editable .[spark]' multi-freq-ldpy pure-ldp statsmodels k-means-constrained; do \
+	for extra in '--editable .[spark]' multi-freq-ldpy pure-ldp opendp statsmodels k-means-constrained; do \
 	  $(INSTALLED) $$extra || true; done
 	@$(BIN)/python -m venv .venv/dpmm && .venv/dpmm/bin/python -m pip install --quiet dpmm || rm -rf .venv/dpmm
 	@touch $@

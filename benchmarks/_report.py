@@ -16,6 +16,7 @@ from benchmarks._measure import Result
 
 PLACE = Path(__file__).parent / "RESULTS.md"
 RUNS = (
+    ("targets", ["--large"]),
     ("protect", []),
     ("shapes", ["--rounds", "3", "--share", "0.2"]),
     ("crosstab", []),
@@ -29,7 +30,7 @@ RUNS = (
 """Which benchmarks, with which options, in this order."""
 
 PACKAGES = ("pramana", "numpy", "scipy", "numba", "pyarrow", "duckdb", "polars", "cryptography",
-            "pyspark", "multi-freq-ldpy", "pure-ldp", "k-means-constrained")  # fmt: skip
+            "pyspark", "multi-freq-ldpy", "pure-ldp", "opendp", "k-means-constrained")  # fmt: skip
 
 
 def write(modules, parsers, *, names=None, place: Path = PLACE) -> None:

@@ -106,6 +106,40 @@ def retention(source: str, target: str) -> None:
              "--method", "retention", "-o", target)  # fmt: skip
 
 
+def central(source: str, target: str) -> None:
+    """``pramana protect`` with a central epsilon of 10 and no method named."""
+    _pramana("protect", source, "--schema", _schema_of(source), "--central-epsilon", "10",
+             "-o", target)  # fmt: skip
+
+
+def verify(source: str, target: str) -> None:
+    """``pramana verify`` of a release folder."""
+    del target
+    _pramana("verify", source)
+
+
+def audit(source: str, target: str) -> None:
+    """``pramana audit`` by all keys of the generated table."""
+    del target
+    _pramana("audit", source, "--keys", ",".join(f"key{at}" for at in range(len(SIZES))))
+
+
+def show_help(source: str, target: str) -> None:
+    """``pramana --help``."""
+    del source, target
+    _pramana("--help")
+
+
+def demo(source: str, target: str) -> None:
+    """``pramana demo``, which leaves its folders in the target."""
+    import os
+
+    del source
+    os.makedirs(target)  # noqa: PTH103 - a library for paths is loaded late
+    os.chdir(target)
+    _pramana("demo")
+
+
 def _schema_of(source: str) -> str:
     return source.rpartition(".")[0] + ".toml"
 

@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> Result:
     truth = rng.choice(VALUES, options.records, p=shares).astype(np.uint8)
     people = rng.integers(0, [2, 5, 10, 18, 12, 3], size=(options.people, 6))
     with tempfile.TemporaryDirectory() as folder:
-        roads = {"pramana": _pramana, "multi-freq-ldpy": _multi_freq, "pure-ldp": _pure}
+        roads = {"pramana": _pramana, "multi-freq-ldpy": _multi_freq, "pure-ldp": _pure,
+                 "OpenDP": _opendp}  # fmt: skip
         _compare(result, "randomise and estimate", roads, truth)
         sdcmicro = _SdcMicro(Path(folder))
         roads = {"pramana": _randomised, "sdcMicro, pram": sdcmicro.pram}
@@ -130,6 +131,18 @@ def _pure(truth) -> float:
     return _error(np.array(found) / len(truth), truth)
 
 
+def _opendp(truth) -> float:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    kept = math.exp(EPSILON) / (math.exp(EPSILON) + VALUES - 1)
+    other = (1 - kept) / (VALUES - 1)
+    randomised = dp.m.make_randomized_response(categories=list(range(VALUES)), prob=kept)
+    released = np.array([randomised(value) for value in truth.tolist()])
+    shares = np.bincount(released, minlength=VALUES) / len(truth)
+    return _error((shares - other) / (kept - other), truth)
+
+
 def _groups(points) -> float:
     from pramana.microaggregation.clustering import form_groups
     from pramana.microaggregation.groups import Key
@@ -198,7 +211,7 @@ class _SdcMicro:
         command = ["Rscript", str(OTHERS / "sdcmicro.R"), *asked]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode == 3:
-            raise _Skipped("R is there, sdcMicro is not installed in it")
+            raise _Skipped("R has no sdcMicro, and Debian no package of it")
         if done.returncode:
             raise SystemExit(f"sdcmicro.R failed: {done.stderr.strip()}")
         return [float(figure) for figure in done.stdout.split()]

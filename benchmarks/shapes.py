@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> Result:
     for name in options.shapes:
         with tempfile.TemporaryDirectory() as temporary:
             source = Path(temporary) / f"in.{SHAPES[name].form}"
-            _generate(SHAPES[name], options.share, source)
+            generate(SHAPES[name], options.share, source)
             runs: dict[str, list[Run]] = {road: [] for road in ROADS}
             for _ in range(options.rounds):
                 for road, own in runs.items():
@@ -111,7 +111,8 @@ def _size(at: int) -> int:
     return SIZES[at % len(SIZES)]
 
 
-def _generate(shape: Shape, share: float, path: Path) -> None:
+def generate(shape: Shape, share: float, path: Path) -> None:
+    """Write a part of the records of a shape, and their schema."""
     import duckdb
 
     from pramana.schema.domains import Categories

@@ -28,8 +28,8 @@ from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Schema
 from tests.analysis.releases import DESIGNS, KINDS, RECORDS, SCHEMA, released, truth
 
-RELEASES = 25
-MORE_RELEASES = 60
+RELEASES = 20
+MORE_RELEASES = 40
 """Where keys go through matrices, which is quick."""
 LIMIT = 110
 """In the middle of a group: where few lie beyond, a mean of sixty releases misses rare moves."""
@@ -379,6 +379,7 @@ def test_tests_of_independence_keep_their_level(method):
     assert rejected <= 8
 
 
+@pytest.mark.deep
 def test_keys_drawn_one_after_the_other_are_read_one_at_a_time():
     """Each key keeps its distribution, most pairs do not: their table has no interval."""
     plan = api.design(SCHEMA, KAnonymity(k=4), data=truth(), method=Resample(draw="sequential"))

@@ -102,7 +102,7 @@ def test_what_the_test_does_not_cover_is_refused():
     ("records", "shape", "times", "method"),
     [(200, (15, 15), 120, "permutation"), (6_000, (60, 60), 300, "moments")],
 )
-@pytest.mark.deep(every=2)
+@pytest.mark.deep
 def test_sparse_tables_keep_the_level(records, shape, times, method):
     """Of independent columns with many rare values 5 % are rejected, within 3.3 standard errors.
     A chi-square rejects in 0.15 and more of them."""

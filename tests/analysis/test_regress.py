@@ -220,7 +220,7 @@ def test_weights_count_as_copies_of_a_record():
 def test_intervals_hold(model, infer):
     """In each coefficient at least as often as a binomial of 0.95 does but for 1e-4, and the
     stated standard error is within a third of the true one. More releases: benchmarks."""
-    draws = 60
+    draws = 30
     held, bias, width, refused, _ = bench.coverage(
         model, 0.6, draws=draws, records=2_500, infer=infer, seed=9
     )

@@ -178,11 +178,11 @@ def test_scores_of_records_drawn_apart_spread_around_the_mean_of_their_draw():
 
 
 @pytest.mark.parametrize("model", ["linear, covariates", "logistic, both"])
-@pytest.mark.deep(every=2)
+@pytest.mark.deep
 def test_intervals_hold(model):
     """In each coefficient at least as often as a binomial of 0.95 does but for 1e-4, and the stated
     standard error is within a third of the true one. More releases: benchmarks."""
-    draws = 30
+    draws = 20
     held, bias, width, refused, _ = bench.coverage(
         model,
         3.0,

@@ -61,6 +61,13 @@ def test_the_verbs_load_neither_compilers_nor_other_peoples_data_frames() -> Non
     assert not loaded & (set(HEAVY) - {"numpy", "pyarrow"})
 
 
+def test_verify_loads_neither_attacks_nor_reports() -> None:
+    """Only checks against the original data need them."""
+    loaded = modules_loaded_by("from pramana import verify; import pramana.cli.plan")
+    assert not {name for name in loaded if name.startswith("pramana.reporting")}
+    assert not {name for name in loaded if name.startswith("pramana.risk.attacks")}
+
+
 def test_a_small_release_is_made_and_checked_without_libraries_that_it_does_not_need(
     tmp_path: Path,
 ) -> None:

@@ -37,7 +37,7 @@ JUDGED = {
 A = pm.Column("a", pm.Role.KEY, pm.Categories(("p", "q")), missing="refuse")
 PUBLIC = pm.Column("public", pm.Role.PUBLIC)
 WEIGHT = pm.Column("w", pm.Role.WEIGHT)
-DESIGNS = 100 if DEEP else 12
+DESIGNS = 100 if DEEP else 8
 
 
 @pytest.mark.parametrize("kind", KINDS)

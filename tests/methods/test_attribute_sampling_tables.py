@@ -253,7 +253,7 @@ def test_the_tables_to_paste_are_read_as_they_were_meant():
 
 
 @pytest.mark.parametrize("tables", [(("sex",),), (("age", "sex"),)])
-@pytest.mark.deep(every=2)
+@pytest.mark.deep
 def test_the_expected_errors_are_measured_where_columns_are_in_no_table(tables):
     """Of the table asked for, and of the columns that none names: within 10 % over 24 releases."""
     rng, records = np.random.default_rng(8), 4_000

@@ -70,7 +70,7 @@ def test_the_formula_is_that_of_the_channel_written_out(epsilon):
 
 
 @pytest.mark.parametrize(("method", "epsilon"), [("attribute-sampling", 3), ("retention", 7)])
-@pytest.mark.deep(every=2)
+@pytest.mark.deep
 def test_releases_are_off_by_what_was_expected(method, epsilon):
     """By a randomised and by a public group; a tenth of the error is allowed for chance."""
     truth = people(1_500)

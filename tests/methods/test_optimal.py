@@ -360,6 +360,7 @@ def larger_counts(seed=0, sizes=(6, 6, 5, 4, 3), records=20_000):
     return Counts.of_codes(("a", "b", "c", "d", "e"), labels, codes)
 
 
+@pytest.mark.deep
 def test_sparse_road_meets_c1_with_few_entries():
     """2,160 cells: few transitions, exact check on all triples, a stated gap, a solvable matrix."""
     counts = larger_counts()
@@ -515,6 +516,7 @@ def test_where_nearly_all_is_rare_the_best_of_several_starts_is_taken():
 
 @pytest.mark.parametrize("options", [{}, {"loss": "kl"}, {"donors": "frequent"}])
 @pytest.mark.parametrize("seed", [25, 86])
+@pytest.mark.deep(every=3)
 def test_the_published_matrix_loses_little(seed, options):
     """At most 1 % for the grid and 1 % for donors, or the finest grid: 2.5 % in all examples.
 

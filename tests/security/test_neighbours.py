@@ -11,7 +11,7 @@ import pramana as pm
 from tests.depth import DEEP
 from tests.security.neighbours import CHANGES, Published, differences, publish, try_pairs, worlds
 
-PAIRS = 60 if DEEP else 8
+PAIRS = 60 if DEEP else 5
 
 
 @pytest.mark.parametrize("change", CHANGES)

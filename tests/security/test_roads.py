@@ -32,9 +32,10 @@ def roads(path: Path) -> set[str]:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in NAMES:
                 found.add(node.func.id)
-            settings = {word.arg: ast.unparse(word.value) for word in node.keywords}
             found |= {
-                name for name in ("shell", "allow_pickle") if settings.get(name, "False") != "False"
+                word.arg
+                for word in node.keywords
+                if word.arg in ("shell", "allow_pickle") and ast.unparse(word.value) != "False"
             }
     return found
 
@@ -53,6 +54,6 @@ def test_every_python_process_is_started_isolated() -> None:
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.List) and node.elts:
-                words = [ast.unparse(word) for word in node.elts]
-                if words[0] == "sys.executable":
-                    assert words[1] in ("'-I'", "'-P'"), path
+                first, *others = node.elts
+                if isinstance(first, ast.Attribute) and ast.unparse(first) == "sys.executable":
+                    assert ast.unparse(others[0]) in ("'-I'", "'-P'"), path

@@ -44,8 +44,8 @@ class Struct(msgspec.Struct, forbid_unknown_fields=True):
 
 def canonical(form: Entries) -> bytes:
     """The canonical bytes of a JSON object: names in order, one value a line."""
-    text = json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n".encode()
+    text = json.dumps(form, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return msgspec.json.format(text.encode(), indent=1) + b"\n"
 
 
 def parse(content: bytes, *, what: str) -> Any:

@@ -8,9 +8,11 @@ records that were asked for all of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +22,9 @@ from numpy.typing import NDArray
 from pramana.engine.base import SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, stated_sets
-from pramana.schema.codec import encode, encode_released
+from pramana.schema.codec import code_dtype, encode, encode_released
 from pramana.schema.domains import Bins
+from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
@@ -62,7 +65,7 @@ class CodedTable:
     """Columns of codes; ``missing`` has the code of missing values, -1 where there are none."""
 
     names: tuple[str, ...]
-    codes: tuple[NDArray[np.int32], ...]
+    codes: tuple[Codes, ...]
     sizes: tuple[int, ...]
     missing: tuple[int, ...]
 
@@ -84,9 +87,11 @@ class CodedTable:
         if not names:
             raise InvalidNumber("Name at least one key: a column by which a person is recognised.")
         coded = [
-            _coded(
-                table.to_arrow([name]).column(0), name, schema, released=released,
-                told=None if asked is None else asked.told([name]),
+            _narrowed(
+                *_coded(
+                    table.to_arrow([name]).column(0), name, schema, released=released,
+                    told=None if asked is None else asked.told([name]),
+                )
             )
             for name in names
         ]  # fmt: skip
@@ -142,6 +147,11 @@ def _coded(
     codes = (encode_released if released else encode)(column, values).astype(np.int32)
     labels = column.labels
     return codes, len(labels), labels.index(None) if None in labels else -1
+
+
+def _narrowed(codes: NDArray[np.int32], size: int, missing: int) -> tuple[Codes, int, int]:
+    """The codes in the smallest type that holds them: a table of many records is held whole."""
+    return codes.astype(code_dtype(size)), size, missing
 
 
 def require_present(table: OpenedTable, names: Sequence[str]) -> None:
@@ -211,6 +221,32 @@ def number_column(table: OpenedTable, name: str, *, what: str) -> FloatArray:
     return values
 
 
+def _position_type(records: int) -> np.dtype[Any]:
+    """The type of positions of records and groups, which are held for every record."""
+    return np.dtype(np.int32 if records < 2**31 else np.int64)
+
+
+PART: Final = 2**20
+"""Records that are numbered at once: wide integers of all records would double the memory."""
+
+
+def _parts(records: int, size: int = PART) -> list[slice]:
+    """Consecutive records, a number of them in each part."""
+    return [slice(begin, begin + size) for begin in range(0, max(records, 1), size)]
+
+
+def _sums(cells: Codes, size: int, values: Codes | None = None) -> NDArray[Any]:
+    """The number of records of each cell, or the sum of their values.
+
+    At least as many records are counted at once as there are sums to add them to.
+    """
+    first, *others = _parts(len(cells), max(PART, size))
+    sums = np.bincount(cells[first], None if values is None else values[first], size)
+    for rows in others:
+        sums += np.bincount(cells[rows], None if values is None else values[rows], size)
+    return sums
+
+
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
     """Which records have equal values: the group of each record, and the size of each group."""
@@ -221,13 +257,25 @@ class EquivalenceClasses:
     @cached_property
     def first(self) -> IntArray:
         """The first record of each group."""
-        first = np.empty(len(self.numbers), np.int64)
-        first[self.of_record[::-1]] = np.arange(len(self.of_record) - 1, -1, -1)
+        records = len(self.of_record)
+        first = np.empty(len(self.numbers), _position_type(records))
+        first[self.of_record[::-1]] = np.arange(records - 1, -1, -1, dtype=first.dtype)
         return first
 
     @classmethod
     def of(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> EquivalenceClasses:
         """Group records by their codes in all columns."""
+        records, kind = len(codes[0]), _position_type(len(codes[0]))
+        cells = math.prod(sizes)
+        if cells <= max(ARRAY_LIMIT, 4 * records):
+            cell = np.empty(records, _position_type(cells))
+            for rows in _parts(records):
+                cell[rows] = cell_numbers([column[rows] for column in codes], sizes)
+            counts = _sums(cell, cells)
+            occurs = counts > 0
+            place = np.cumsum(occurs, dtype=kind)
+            place -= 1
+            return cls(place[cell], counts[occurs])
         keys, size = codes[0].astype(np.int64), sizes[0]
         for column, values in zip(codes[1:], sizes[1:], strict=True):
             if size * values >= 2**62:  # number what occurs anew, so that the key stays small
@@ -236,16 +284,9 @@ class EquivalenceClasses:
             keys *= values
             keys += column
             size *= values
-        if size > max(ARRAY_LIMIT, 4 * len(keys)):
-            _, of_record, numbers = np.unique(keys, return_inverse=True, return_counts=True)
-            return cls(of_record, numbers)
-        counts = np.bincount(keys, minlength=size)
-        occurs = np.flatnonzero(counts)
-        place = np.empty(size, np.int64)
-        place[occurs] = np.arange(len(occurs))
-        return cls(place[keys], counts[occurs])
+        _, of_record, numbers = np.unique(keys, return_inverse=True, return_counts=True)
+        return cls(of_record.astype(kind), numbers)
 
     def total(self, values: Codes) -> FloatArray:
         """The sum of a figure over each group."""
-        sums = np.bincount(self.of_record, weights=values, minlength=len(self.numbers))
-        return np.asarray(sums, dtype=np.float64)
+        return np.asarray(_sums(self.of_record, len(self.numbers), values), dtype=np.float64)
