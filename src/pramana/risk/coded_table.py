@@ -24,7 +24,6 @@ from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, stated_sets
 from pramana.schema.codec import code_dtype, encode, encode_released
 from pramana.schema.domains import Bins
-from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
@@ -226,8 +225,8 @@ def _position_type(records: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if records < 2**31 else np.int64)
 
 
-PART: Final = 2**20
-"""Records that are numbered at once: wide integers of all records would double the memory."""
+PART: Final = 2**17
+"""Records that are numbered at once, in the cache: wide integers of all would take more memory."""
 
 
 def _parts(records: int, size: int = PART) -> list[slice]:
@@ -270,7 +269,11 @@ class EquivalenceClasses:
         if cells <= max(ARRAY_LIMIT, 4 * records):
             cell = np.empty(records, _position_type(cells))
             for rows in _parts(records):
-                cell[rows] = cell_numbers([column[rows] for column in codes], sizes)
+                numbers = codes[0][rows].astype(np.int64)
+                for column, size in zip(codes[1:], sizes[1:], strict=True):
+                    numbers *= size
+                    numbers += column[rows]
+                cell[rows] = numbers
             counts = _sums(cell, cells)
             occurs = counts > 0
             place = np.cumsum(occurs, dtype=kind)

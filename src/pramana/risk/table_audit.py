@@ -109,9 +109,11 @@ class SpecialUniques:
         for size in range(1, width + 1):
             unique_by_fewer, unique = unique, {}
             for places in itertools.combinations(range(keys), size):
-                part = cells.subset(places)
-                merged = EquivalenceClasses.of(part.codes, part.sizes)
-                alone = (merged.total(numbers) < 1.5)[merged.of_record[single]]
+                alone = np.ones(len(single), np.bool_)  # by all keys
+                if size < keys:
+                    part = cells.subset(places)
+                    merged = EquivalenceClasses.of(part.codes, part.sizes)
+                    alone = (merged.total(numbers) < 1.5)[merged.of_record[single]]
                 unique[places] = np.packbits(alone)
                 bits = unique[places].copy()
                 for fewer in itertools.combinations(places, size - 1):
@@ -119,7 +121,7 @@ class SpecialUniques:
                         bits &= ~unique_by_fewer[fewer]
                 minimal = np.unpackbits(bits, count=len(single)).view(np.bool_)
                 score = factorial(keys - size)
-                scores += score * minimal
+                np.add(scores, score, out=scores, where=minimal)
                 parts[list(places)] += score * int(minimal.sum())
         of_cell = np.zeros(len(numbers))
         of_cell[single] = scores
