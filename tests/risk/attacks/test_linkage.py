@@ -18,7 +18,6 @@ from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.risk.attacks.attacker_records import Cells, Records, rerun
 from pramana.risk.attacks.closest_record import GowerRecords, closest_risk, distance_to_closest
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
-from pramana.risk.attacks.kernels import best_links
 from pramana.risk.attacks.linkage import (
     Links,
     expected_released,
@@ -196,7 +195,7 @@ def test_a_matrix_over_very_many_cells_is_not_written_out(monkeypatch):
         assert quick == pytest.approx(own)
 
 
-def test_the_compiled_loop_finds_the_same(monkeypatch):
+def test_two_halves_of_the_steps_find_the_same(monkeypatch):
     """Chances and confidence of every person, with two anonymity sets."""
     random = np.random.default_rng(3)
     made = Mechanism(tuple(
@@ -207,9 +206,9 @@ def test_the_compiled_loop_finds_the_same(monkeypatch):
     released = rerun(made, truth, keystream=Keystream.from_seed(2), stream="t")
     offsets = -expected_released(made, truth, released)
     asked = {"sizes": [4] * 4, "targets": np.arange(300), "offsets": offsets}
-    plain = link(likelihood_scores(made), truth, released, **asked)
-    monkeypatch.setattr("pramana.risk.attacks.linkage.COMPILED", 0)
     quick = link(likelihood_scores(made), truth, released, **asked)
+    monkeypatch.setattr("pramana.risk.attacks.linkage.in_halves", lambda *sides: sides[:3])
+    plain = link(likelihood_scores(made), truth, released, **asked)
     assert quick.chance == pytest.approx(plain.chance)
     assert quick.confidence == pytest.approx(plain.confidence)
 
@@ -411,28 +410,6 @@ def test_empty_sides_are_refused():
         distance_to_closest(GowerRecords.of(codes=np.zeros((0, 1))), GowerRecords.of(codes=[[1]]))
     with pytest.raises(InvalidNumber, match="the same columns"):
         distance_to_closest(GowerRecords.of(codes=[[1, 2]]), GowerRecords.of(codes=[[1]]))
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible(grouped):
-    """Against the sums written out, for more people than are looked for at once."""
-    random = np.random.default_rng(5)
-    first, second = np.log(random.random((37, 20))), np.log(random.random((37, 30)))
-    first[random.random(first.shape) < 0.5] = -1e30
-    second[0], second[1] = -1e30, -900 * random.random(30)
-    first[2], first[2, 0] = 0.0, -5_000.0
-    told = np.stack([random.integers(0, 20, 400), random.integers(0, 30, 400)])
-    told = np.ascontiguousarray(told[:, np.lexsort(told[::-1])]) if grouped else told
-    bonus, numbers = -random.random(400), random.integers(1, 4, 400).astype(float)
-    own = np.stack([np.arange(37)] * 2)
-    found = [np.empty(37) for _ in range(3)]
-    best_links(first, second, own, told, bonus, numbers, 1e-9, *found)
-
-    scores = first[:, told[0]] + second[:, told[1]] + bonus
-    best = scores.max(axis=1)
-    assert found[0] == pytest.approx(best)
-    assert found[1] == pytest.approx((scores >= best[:, None] - 1e-9) @ numbers)
-    assert found[2] == pytest.approx(np.exp(scores - best[:, None]) @ numbers)
 
 
 @pytest.mark.parametrize("size", [3, 300])

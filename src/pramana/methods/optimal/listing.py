@@ -38,9 +38,6 @@ ADDED, EACH, SWEEPS = 4_000, 8, 6
 MOST_NEEDS = 200_000
 """The most pairs of a rare cell and a rare combination: a design takes minutes then."""
 
-LOOKED_UP = 200_000
-"""The largest number of combinations of a choice whose prices are kept in a table."""
-
 
 def listed_cells(
     counts: Counts,
@@ -169,7 +166,7 @@ class _Prices:
         self.rules, self.sizes = cells.rules, cells.counts.sizes
         self.places: list[list[int]] = []
         self._strides: list[IntArray] = []
-        self._tables: list[tuple[IntArray | None, FloatArray]] = []
+        self._tables: list[tuple[IntArray, FloatArray]] = []
         for choice, keys in enumerate(cells.choices):
             places = [cells.counts.columns.index(name) for name in keys]
             sizes = [self.sizes[place] for place in places]
@@ -178,21 +175,13 @@ class _Prices:
             combination, first = np.unique(cells.combination[:, choice], return_index=True)
             priced = worth[combination] > 1e-9
             where = self._flat(choice, cells.codes[first[priced]])
-            price = worth[combination[priced]]
-            if prod(sizes) <= LOOKED_UP:
-                table = np.zeros(prod(sizes))
-                table[where] = price
-                self._tables.append((None, table))
-            else:
-                self._tables.append((where, price))
+            self._tables.append((where, worth[combination[priced]]))
 
     def _flat(self, choice: int, codes: IntArray) -> IntArray:
         return codes[:, self.places[choice]] @ self._strides[choice]
 
     def _price(self, choice: int, flat: IntArray) -> FloatArray:
         where, price = self._tables[choice]
-        if where is None:
-            return price[flat]
         if not len(where):
             return np.zeros(flat.shape)
         at = np.minimum(np.searchsorted(where, flat), len(where) - 1)

@@ -17,10 +17,8 @@ The mechanism is run once more on the same people, with the pairing kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -54,10 +52,6 @@ MOST_PAIRS = 2_000_000_000
 """Pairs of cells that are compared before targets are sampled."""
 
 DENSE_CELLS = 40_000_000
-COMPILED = 20_000_000
-"""More pairs than these are compared by a compiled loop."""
-
-THREADS = 2
 TIE = 1e-9
 """Scores that differ by less are equal."""
 
@@ -191,41 +185,14 @@ def _best(
     """For each cell the best score in its anonymity set, the records that have it, their weight."""
     best, tied, mass = (np.zeros(len(wanted.numbers)) for _ in range(3))
     halved, people, released = in_halves(scores, wanted.records, seen.records, sizes)
-    compiled = halved is not scores and len(people) * len(released) > COMPILED
-    for rows, columns in blocks(wanted, seen, **({"most": 2**62} if compiled else {})):
+    for rows, columns in blocks(wanted, seen):
         numbers = seen.numbers[columns].astype(np.float64)
-        if compiled and isinstance(halved, Scores):
-            results = _compiled_links(halved, people.at(rows), released.at(columns), bonus[columns],
-                                    numbers)  # fmt: skip
-            best[rows], tied[rows], mass[rows] = results
-            continue
         block = halved.block(people.at(rows), released.at(columns)) + bonus[columns]
         highest = block.max(axis=1)
         best[rows] = highest
         tied[rows] = (block >= highest[:, None] - TIE) @ numbers
         mass[rows] = np.exp(np.maximum(block - highest[:, None], -700)) @ numbers
     return best, tied, mass
-
-
-def _compiled_links(
-    scores: Scores, people: Records, released: Records, bonus: FloatArray, numbers: FloatArray
-) -> list[FloatArray]:
-    """Best scores, ties and weights by a compiled loop over two halves of the steps."""
-    from pramana.risk.attacks.kernels import best_links
-
-    (first,), (second,) = scores.tables
-    codes, released_codes = np.stack(people.codes), np.stack(released.codes)
-    results = [np.empty(len(people)) for _ in range(3)]
-    ends = np.linspace(0, len(people), THREADS + 1).astype(int).tolist()
-
-    def work(part: slice) -> None:
-        part_codes = np.ascontiguousarray(codes[:, part])
-        parts = [array[part] for array in results]
-        best_links(first, second, part_codes, released_codes, bonus, numbers, TIE, *parts)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(work, (slice(*pair) for pair in pairwise(ends))))
-    return results
 
 
 def expected_released(mechanism: Mechanism, original: Records, released: Records) -> FloatArray:

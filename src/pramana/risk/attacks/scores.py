@@ -177,13 +177,13 @@ class SetScores:
         return np.asarray(np.where(agree, self._logs[sets, 1], self._logs[sets, 0]))
 
 
-def blocks(wanted: Cells, seen: Cells, *, most: int = BLOCK) -> Iterator[tuple[IntArray, IntArray]]:
-    """Rows and columns of each anonymity set, as many rows as keep a block within ``most``."""
+def blocks(wanted: Cells, seen: Cells) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows and columns of each anonymity set, as many rows as keep a block in the cache."""
     nobody = np.zeros(0, np.int64)
     for number, rows in enumerate(wanted.by_anonymity_set):
         others = seen.by_anonymity_set
         columns = others[number] if number < len(others) else nobody
-        step = max(1, most // max(len(columns), 1))
+        step = max(1, BLOCK // max(len(columns), 1))
         for begin in range(0, len(rows), step):
             yield rows[begin : begin + step], columns
 
