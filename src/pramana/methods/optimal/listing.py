@@ -23,9 +23,6 @@ from pramana.types import BoolArray, FloatArray, IntArray
 WHOLE = 20_000
 """Up to this many joint cells all of them are considered; of more, the relevant ones are listed."""
 
-ROUNDS, GAIN = 6, 0.01
-"""The most times that cells are added, and the share by which the program must get better."""
-
 ROUGHLY = 0.05
 """The relative gap at which the programs that give prices end."""
 
@@ -73,23 +70,17 @@ def listed_cells(
     short = np.maximum(short, np.where(cells.totals * alpha < REACH, SLIGHTLY, 0.0))
     left = cells.codes[cells.rare(alpha)]
     cells = _with_targets(cells, short, left, limit=0.0)
-    # First as if no rare record left: that program is quicker, and its cells are good
+    # Prices twice, first as if no rare record left; further rounds change the loss by a percent
     for keep in (1.0, LEAST_KEPT):
-        least = np.inf
-        for _ in range(ROUNDS):
-            also, sure = first_needs(cells, alpha, share=SMALL_SHARE)
-            covering = cover(
-                cells, alpha, also=also, sure=sure, empty_targets=True, keep=keep, within=ROUGHLY
-            )
-            if covering is None or covering.least > least * (1 - GAIN):
-                break
-            least, size = covering.least, cells.size
+        also, sure = first_needs(cells, alpha, share=SMALL_SHARE)
+        covering = cover(
+            cells, alpha, also=also, sure=sure, empty_targets=True, keep=keep, within=ROUGHLY
+        )
+        if covering is not None:
             worth = np.zeros(len(cells.totals))
             worth[covering.combinations] = np.maximum(covering.worth, 0.0)
             more = cells.codes[covering.targets]
             cells = _with_targets(cells, worth, left, limit=covering.limit, more=more)
-            if cells.size == size:
-                break
     return cells
 
 

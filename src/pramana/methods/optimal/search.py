@@ -66,9 +66,6 @@ NO_RECORDS = 1e-9
 ROUNDS = 16
 """The most coverings of a search."""
 
-TRY_BOTH = 5_000
-"""Up to this many cells, targets that records leave are tried too."""
-
 WAYS = 4
 """The number of targets over which a rare cell is spread."""
 
@@ -242,7 +239,10 @@ def _solved(
         if answer is not None:
             solution = Dense.of(cells.labels, answer[0]), answer[1]
     else:
-        solution = solve_sparse(cells, alpha, keep=keep)
+        # Records that arrive in a cell that others leave cost more than the program knows
+        solution = solve_sparse(cells, alpha, empty_targets=True, keep=keep) or solve_sparse(
+            cells, alpha, empty_targets=False, keep=keep
+        )
     if solution is None:
         return None
     least, gap = solution
@@ -376,21 +376,7 @@ def from_frequent(cells: KeyCells, alpha: float, keep: float) -> SparseRows | No
     return None if answer is None else _given(cells, gives, answer[:-1])
 
 
-def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> tuple[SparseRows, float] | None:
-    """A sparse matrix that meets C1 in floating point, and its relative gap."""
-    best, least = None, np.inf
-    for empty_targets in (True, False):
-        answer = _covered(cells, alpha, empty_targets=empty_targets, keep=keep)
-        if answer is not None:
-            loss = squared_error(answer[0], cells.numbers)
-            if loss < least:
-                best, least = answer, loss
-            if cells.size > TRY_BOTH:
-                break
-    return best
-
-
-def _covered(
+def solve_sparse(
     cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
 ) -> tuple[SparseRows, float] | None:
     """Coverings with the combinations that turn out violated, until none is."""
