@@ -410,7 +410,6 @@ class AttributeSampling(Method):
                 "unnamed": unnamed,
                 "about_tables": notices,
             },
-            smallest_unchanged_group=context.smallest_unchanged_group,
         )
 
     def _stated(self, schema: Schema) -> dict[Set, float]:

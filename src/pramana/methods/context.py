@@ -179,7 +179,8 @@ class DesignContext:
         reached: Sequence[Guarantee],
         **more: Any,
     ) -> Plan:
-        """A plan for this table or survey."""
+        """A plan for this table or survey; one that depends on the data names its counts."""
+        counted = method.data_dependent and bool(mechanism.columns)
         return Plan(
             schema=self.schema,
             mechanism=mechanism,
@@ -188,6 +189,10 @@ class DesignContext:
             anonymity_set=self.anonymity_set,
             asked=tuple(asked),
             attained=tuple(reached),
+            basis=fingerprint(self.counts) if counted else None,
+            smallest_unchanged_group=None
+            if method.data_dependent
+            else self.smallest_unchanged_group,
             **more,
         )
 

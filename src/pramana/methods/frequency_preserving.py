@@ -40,7 +40,6 @@ from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.methods.base import (
     Method,
     Withheld,
-    fingerprint,
     option,
     published_standard_errors,
     single_target,
@@ -319,7 +318,6 @@ class Invariant(Withheld):
                     (1 - (self.stay or 0.0) ** 2) * context.records / values
                 ),
             ),
-            basis=fingerprint(context.counts),
         )
 
 
@@ -551,7 +549,6 @@ class InverseFrequency(Withheld):
                 least=lambda _: math.sqrt(2 / target.xi),  # the error that one rare value costs
             )
             | ({"relaxed_from": float(stated.xi)} if relaxed else {}),
-            basis=fingerprint(counts),
         )
 
     @classmethod

@@ -26,7 +26,7 @@ from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claims import attained
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
-from pramana.methods.base import Method, fingerprint, option
+from pramana.methods.base import Method, option
 from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
@@ -105,10 +105,6 @@ class GivenMatrices(Method):
             asked,
             attained(known(mechanism), asked),
             public={"matrices": self.origin},
-            basis=fingerprint(context.counts) if self.data_dependent else None,
-            smallest_unchanged_group=None
-            if self.data_dependent
-            else context.smallest_unchanged_group,
         )
 
     @classmethod

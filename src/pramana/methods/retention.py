@@ -145,7 +145,6 @@ class Retention(Method):
             reached,
             expected_error=model.at(retentions),
             statistics=statistics,
-            smallest_unchanged_group=context.smallest_unchanged_group,
         )
 
     @classmethod

@@ -116,9 +116,15 @@ def _determining(
     sample: pa.Table, unchanged: Sequence[Column], randomised: Sequence[Column]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Unchanged columns with the key that they determine: single ones first, then sets of them."""
-    single = [(column, given_away(sample, column, randomised)) for column in unchanged]
-    yield from (((column.name,), key) for column, key in single if key is not None)
-    rest = [column for column, key in single if key is None]
+    hidden = {key.name: encode(key, sample.column(key.name)).astype(np.int64) for key in randomised}
+    rest = []
+    for column in unchanged:
+        values = _value_codes(sample, column.name)
+        keys = (key for key in hidden if avoided_errors(values, hidden[key]) >= DETERMINES)
+        if (key := next(keys, None)) is None:
+            rest.append(column)
+        else:
+            yield (column.name,), key
     yield from given_away_together(sample, rest, randomised)
 
 
@@ -155,16 +161,6 @@ def _sample(table: OpenedTable, names: Sequence[str]) -> pa.Table:
         batch = part.load()
         batches.append(batch if table.rows == records else batch.slice(0, SAMPLED))
     return pa.Table.from_batches(batches)
-
-
-def given_away(sample: pa.Table, column: Column, randomised: Sequence[Column]) -> str | None:
-    """The first randomised column that an unchanged one determines."""
-    values = _value_codes(sample, column.name)
-    for key in randomised:
-        codes = encode(key, sample.column(key.name)).astype(np.int64)
-        if avoided_errors(values, codes) >= DETERMINES:
-            return key.name
-    return None
 
 
 def given_away_together(

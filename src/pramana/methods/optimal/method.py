@@ -22,7 +22,7 @@ from pramana.guarantees.spontaneous_recognition import (
 )
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells
-from pramana.methods.base import Method, fingerprint, option, single_target
+from pramana.methods.base import Method, option, single_target
 from pramana.methods.context import DesignContext, randomised
 from pramana.methods.optimal.cells import DONORS, LOSSES, Donors, KeyCells, Loss, numbers_by_label
 from pramana.methods.optimal.listing import WHOLE, listed_cells
@@ -198,7 +198,6 @@ class Optimal(Method):
                 if self.donors == "frequent"
                 else {}
             ),
-            basis=fingerprint(context.counts),
         )
 
     def estimate_changes(

@@ -153,7 +153,12 @@ def _points(
     """Both tables as points: numbers in units of their spread, unordered values apart by one."""
     sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     for column in columns:
-        both = [_values(column, original, encode), _values(column, released, encode_released)]
+        both = [table.to_arrow([column.name]).column(0) for table in (original, released)]
+        if column.domain is None:
+            both = [numbers_of(column.name, values) for values in both]
+        else:
+            both = [encode(column, both[0]), encode_released(column, both[1])]
+            both = [codes.astype(np.float64) for codes in both]
         if column.domain is not None and not column.ordered:
             corners = np.eye(len(column.labels)) / np.sqrt(2)
             for side, codes in zip(sides, both, strict=True):
@@ -167,13 +172,6 @@ def _points(
         for side, values in zip(sides, both, strict=True):
             side.append(np.where(np.isnan(values), beyond, (values - mean) / spread)[:, None])
     return np.concatenate(sides[0], axis=1), np.concatenate(sides[1], axis=1)
-
-
-def _values(column: Column, table: OpenedTable, encoder: object) -> FloatArray:
-    values = table.to_arrow([column.name]).column(0)
-    if column.domain is None:
-        return numbers_of(column.name, values)
-    return np.asarray(encoder(column, values), dtype=np.float64)  # type: ignore[operator]
 
 
 def link_chances(
