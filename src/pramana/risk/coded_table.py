@@ -24,6 +24,7 @@ from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, stated_sets
 from pramana.schema.codec import code_dtype, encode, encode_released
 from pramana.schema.domains import Bins
+from pramana.schema.joint_cells import joint_groups
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
@@ -260,6 +261,12 @@ class EquivalenceClasses:
         first = np.empty(len(self.numbers), _position_type(records))
         first[self.of_record[::-1]] = np.arange(records - 1, -1, -1, dtype=first.dtype)
         return first
+
+    @classmethod
+    def by(cls, columns: Sequence[Codes]) -> EquivalenceClasses:
+        """Group records by columns of numbers of any size."""
+        of_record = joint_groups(columns)
+        return cls(of_record, np.bincount(of_record))
 
     @classmethod
     def of(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> EquivalenceClasses:

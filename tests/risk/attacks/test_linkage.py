@@ -66,7 +66,7 @@ def test_nothing_changed_and_everybody_different_is_always_linked():
     )
     stay = mechanism(1.0)
     for scores in (nearest_scores(stay, SCHEMA, truth), likelihood_scores(stay)):
-        found = link(scores, truth, truth, sizes=[2, 5], targets=np.arange(10))
+        found = link(scores, truth, truth, targets=np.arange(10))
 
         assert found.chance == pytest.approx(np.ones(10))
 
@@ -75,7 +75,7 @@ def test_ties_are_shared_by_hand():
     """Three alike of four: each of the three is found by one in three."""
     truth = Records((np.array([0, 0, 0, 1]),), np.zeros(4, int), (None,))
     stay = Mechanism((Step(("sex",), UniformMixture.of(("f", "m"), retention=1)),))
-    found = link(likelihood_scores(stay), truth, truth, sizes=[2], targets=np.arange(4))
+    found = link(likelihood_scores(stay), truth, truth, targets=np.arange(4))
 
     assert found.chance == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
 
@@ -88,7 +88,7 @@ def test_anonymity_sets_of_one_released_cell_are_linked_by_hand():
     released = Records((np.array([1, 1, 0, 0, 0, 1]),), truth.anonymity_set, (None,))
     mixed = Mechanism((Step(("sex",), UniformMixture.of(("f", "m"), retention=0.5)),))
     offsets = np.array([0.3, 0.3, -0.2, 0.0, 0.0, 0.0])
-    found = link(likelihood_scores(mixed), truth, released, sizes=[2], targets=np.arange(6),
+    found = link(likelihood_scores(mixed), truth, released, targets=np.arange(6),
                  offsets=offsets)  # fmt: skip
 
     # Anonymity set 2: two released as m. Anonymity set 0: one. Anonymity set 1: two as f, which
@@ -104,7 +104,7 @@ def test_who_has_no_released_record_in_the_anonymity_set_is_linked_to_nobody():
     released = Records((np.array([0, 1]),), np.array([0, 0]), (None,))
     mixed = Mechanism((Step(("sex",), UniformMixture.of(("f", "m"), retention=0.5)),))
     with pytest.raises(ValueError, match="zero-size"):
-        link(likelihood_scores(mixed), truth, released, sizes=[2], targets=np.arange(2))
+        link(likelihood_scores(mixed), truth, released, targets=np.arange(2))
 
 
 @given(st.integers(10, 40), st.floats(0.05, 0.95), st.integers(1, 3))
@@ -115,7 +115,7 @@ def test_cells_and_records_give_the_same_chances(records, retention, anonymity_s
     released = rerun(made, truth, keystream=Keystream.from_seed(records), stream="t")
     offsets = -expected_released(made, truth, released)
     scores = likelihood_scores(made)
-    found = link(scores, truth, released, sizes=[2, 5], targets=np.arange(records), offsets=offsets)
+    found = link(scores, truth, released, targets=np.arange(records), offsets=offsets)
     table = scores.block(truth, released) + offsets
     table[truth.anonymity_set[:, None] != released.anonymity_set[None, :]] = -np.inf
     best = table >= table.max(axis=1, keepdims=True) - 1e-9
@@ -154,12 +154,12 @@ def test_halves_of_the_steps_give_what_all_steps_give(records, retention, anonym
     for step, own, told in zip(made, truth.codes, released.codes, strict=True):
         chance *= step.matrix.values[own][:, told]
     chance *= truth.anonymity_set[:, None] == released.anonymity_set[None, :]
-    cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
-    numbers = expected_in_halves(made, cells, seen, sizes)[seen.of_record]
+    cells, seen = Cells.of(truth), Cells.of(released)
+    numbers = expected_in_halves(made, cells, seen)[seen.of_record]
     assert np.exp(numbers) == pytest.approx(chance.sum(axis=0))
 
     found = link(
-        likelihood_scores(made), truth, released, sizes=sizes,
+        likelihood_scores(made), truth, released,
         targets=np.arange(records), offsets=-numbers,
     )  # fmt: skip
     with np.errstate(divide="ignore"):
@@ -181,7 +181,7 @@ def test_a_matrix_over_very_many_cells_is_not_written_out(monkeypatch):
     made = Mechanism((Step(("sex", "age"), matrix),))
     truth = Records((random.integers(0, 10, 200),), random.integers(0, 2, 200), (None,))
     released = rerun(made, truth, keystream=Keystream.from_seed(2), stream="t")
-    asked = {"sizes": [10], "targets": np.arange(200)}
+    asked = {"targets": np.arange(200)}
 
     def found():
         near = link(nearest_scores(made, SCHEMA, truth), truth, released, **asked)
@@ -205,9 +205,9 @@ def test_two_halves_of_the_steps_find_the_same(monkeypatch):
     truth = Records(codes, random.integers(0, 2, 300), (None,) * 4)
     released = rerun(made, truth, keystream=Keystream.from_seed(2), stream="t")
     offsets = -expected_released(made, truth, released)
-    asked = {"sizes": [4] * 4, "targets": np.arange(300), "offsets": offsets}
+    asked = {"targets": np.arange(300), "offsets": offsets}
     quick = link(likelihood_scores(made), truth, released, **asked)
-    monkeypatch.setattr("pramana.risk.attacks.linkage.in_halves", lambda *sides: sides[:3])
+    monkeypatch.setattr("pramana.risk.attacks.linkage.in_halves", lambda *sides: sides)
     plain = link(likelihood_scores(made), truth, released, **asked)
     assert quick.chance == pytest.approx(plain.chance)
     assert quick.confidence == pytest.approx(plain.confidence)
@@ -257,7 +257,7 @@ def test_strata_have_matrices_of_their_own():
     assert 10 < (released.codes[0][50:] == truth.codes[0][50:]).sum() < 40
     scores = likelihood_scores(made)
     offsets = -expected_released(made, truth, released)
-    found = link(scores, truth, released, sizes=[2], targets=np.arange(100), offsets=offsets)
+    found = link(scores, truth, released, targets=np.arange(100), offsets=offsets)
     assert found.chance[:50] == pytest.approx(np.full(50, 1 / 25))
     assert found.chance[50:].mean() == pytest.approx(1 / 50, abs=0.01)
 

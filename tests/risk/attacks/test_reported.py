@@ -16,7 +16,7 @@ from pramana.base.rounding import TOTAL
 from pramana.io.opening import open_table
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import UniformMixture
-from pramana.risk.attacks.attacker_records import Records, code_sizes, read_pair, rerun
+from pramana.risk.attacks.attacker_records import Records, read_pair, rerun
 from pramana.risk.attacks.bayes_linkage import exact_posterior
 from pramana.risk.attacks.linkage import expected_released, nearest_scores
 from pramana.risk.attacks.scores import likelihood_scores
@@ -62,7 +62,6 @@ def test_the_likelihood_of_a_report_is_that_of_its_set_times_its_matrix():
     together = known.anonymity_set[:, None] == reports.anonymity_set[None, :]
     expected = expected_released(MECHANISM, known, reports)
     assert np.exp(expected) == pytest.approx((right * together).sum(axis=0))
-    assert code_sizes(MECHANISM) == [3, 4, 2]
 
 
 def test_a_run_has_the_law_of_the_mechanism():

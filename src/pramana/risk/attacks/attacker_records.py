@@ -84,12 +84,9 @@ class Cells:
     of_record: IntArray
 
     @classmethod
-    def of(cls, records: Records, sizes: Sequence[int]) -> Cells:
+    def of(cls, records: Records) -> Cells:
         """Put alike records together."""
-        anonymity_sets = int(records.anonymity_set.max(initial=0)) + 1
-        grouping = EquivalenceClasses.of(
-            [records.anonymity_set, *records.codes], [anonymity_sets, *sizes]
-        )
+        grouping = EquivalenceClasses.by([records.anonymity_set, *records.codes])
         return cls(records.at(grouping.first), grouping.numbers, grouping.of_record)
 
     @cached_property
@@ -215,14 +212,6 @@ def _reports(
             )
     sets = stated_sets(mechanism, table) if released else np.zeros(table.rows, np.int64)
     return Records((*codes, sets), anonymity_set, (None,) * (len(codes) + 1))
-
-
-def code_sizes(mechanism: Mechanism) -> list[int]:
-    """How many codes each part of a record can have."""
-    if isinstance(mechanism, AttributeSampler):
-        columns = [len(mechanism.labels_of(name)) + 1 for name in mechanism.columns]
-        return [*columns, len(mechanism.sets)]
-    return [len(step.labels) for step in mechanism]
 
 
 def paired_groups(

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from pramana.base.text import counted, percent_up, plain
 from pramana.errors import InvalidTable, TooLarge
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.risk.attacks.attacker_records import Cells, Records, code_sizes
+from pramana.risk.attacks.attacker_records import Cells, Records
 from pramana.risk.attacks.scores import Scorer, likelihood_scores
 from pramana.types import FloatArray, Form, IntArray
 
@@ -178,7 +178,7 @@ def optimal_linkage(
             f"The attacker's table has {counted(len(original), 'record')} and the release "
             f"{len(released):,}."
         )
-    scores, sizes = likelihood_scores(mechanism), code_sizes(mechanism)
+    scores = likelihood_scores(mechanism)
     people = np.bincount(original.anonymity_set)
     exact = bool(people.max() <= EXACT_RECORDS)
     largest, total = 0.0, 0.0
@@ -189,7 +189,7 @@ def optimal_linkage(
             likelihood = np.exp(np.maximum(scores.block(known, shown), -700))
             best = exact_posterior(likelihood).max(axis=1)
         else:
-            wanted, seen = Cells.of(known, sizes), Cells.of(shown, sizes)
+            wanted, seen = Cells.of(known), Cells.of(shown)
             best = _best_of_cells(scores, wanted, seen)[wanted.of_record]
         largest, total = max(largest, float(best.max())), total + float(best.sum())
     return OptimalLinkage(largest, total / len(original), len(original), exact, bound)

@@ -18,7 +18,7 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import counted
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.risk.attacks.attacker_records import Cells, Records, code_sizes, rerun
+from pramana.risk.attacks.attacker_records import Cells, Records, rerun
 from pramana.risk.attacks.linkage import MOST_PAIRS, expected_released
 from pramana.risk.attacks.scores import blocks, likelihood_scores
 from pramana.types import FloatArray, IntArray, Say
@@ -85,7 +85,7 @@ def inference_risks(
     inside, outside = order[held:], order[:held]
     members = original.at(inside)
     released = rerun(mechanism, members, keystream=keystream, stream=Stream("inference", first))
-    seen = Cells.of(released, code_sizes(mechanism))
+    seen = Cells.of(released)
     bonus = np.zeros(len(seen.numbers))
     bonus[seen.of_record] = -expected_released(mechanism, members, released)
     targets = min(len(outside), MOST_TARGETS, max(PAIRS // len(seen.numbers), FEWEST_TARGETS))
@@ -129,7 +129,7 @@ def _guesses(
     counts = csc_array((np.ones(len(places[0])), places), shape=(int(ends[-1]), len(seen.numbers)))
     frequent = np.array([np.bincount(values.codes).argmax() for values in known])
     scores = likelihood_scores(mechanism)
-    wanted = Cells.of(people, code_sizes(mechanism))
+    wanted = Cells.of(people)
     best = np.repeat(frequent[:, None], len(wanted.numbers), axis=1)
     current, counts_of_set = None, counts
     for rows, columns in blocks(wanted, seen):

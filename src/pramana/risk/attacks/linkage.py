@@ -30,7 +30,6 @@ from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.risk.attacks.attacker_records import (
     Cells,
     Records,
-    code_sizes,
     expected_reports,
     rerun,
 )
@@ -159,7 +158,6 @@ def link(
     original: Records,
     released: Records,
     *,
-    sizes: Sequence[int],
     targets: IntArray,
     offsets: FloatArray | None = None,
 ) -> LinkOutcome:
@@ -167,11 +165,11 @@ def link(
 
     ``offsets`` are added to the scores of each released record: minus ln of the expected number.
     """
-    wanted, seen = Cells.of(original.at(targets), sizes), Cells.of(released, sizes)
+    wanted, seen = Cells.of(original.at(targets)), Cells.of(released)
     bonus = np.zeros(len(seen.numbers))
     if offsets is not None:
         bonus[seen.of_record] = offsets
-    best, tied, mass = _best(scores, wanted, seen, bonus, sizes)
+    best, tied, mass = _best(scores, wanted, seen, bonus)
     scored = scores.between(original.at(targets), released.at(targets))
     scored += bonus[seen.of_record[targets]]
     cell = wanted.of_record
@@ -180,11 +178,11 @@ def link(
 
 
 def _best(
-    scores: Scorer, wanted: Cells, seen: Cells, bonus: FloatArray, sizes: Sequence[int]
+    scores: Scorer, wanted: Cells, seen: Cells, bonus: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """For each cell the best score in its anonymity set, the records that have it, their weight."""
     best, tied, mass = (np.zeros(len(wanted.numbers)) for _ in range(3))
-    halved, people, released = in_halves(scores, wanted.records, seen.records, sizes)
+    halved, people, released = in_halves(scores, wanted.records, seen.records)
     for rows, columns in blocks(wanted, seen):
         numbers = seen.numbers[columns].astype(np.float64)
         block = halved.block(people.at(rows), released.at(columns)) + bonus[columns]
@@ -199,8 +197,8 @@ def expected_released(mechanism: Mechanism, original: Records, released: Records
     """Ln of the expected number of records of the same anonymity set released like each record."""
     if isinstance(mechanism, AttributeSampler):
         return expected_reports(mechanism, original, released)
-    sizes = code_sizes(mechanism)
-    cells, seen = Cells.of(original, sizes), Cells.of(released, sizes)
+    cells, seen = Cells.of(original), Cells.of(released)
+    sizes = [len(step.labels) for step in mechanism]
     sets = int(max(side.anonymity_set.max(initial=0) for side in (original, released))) + 1
     simple = all(len(step.matrices) == 1 for step in mechanism)
     if simple and sets * int(np.prod(sizes, dtype=np.float64)) <= DENSE_CELLS:
@@ -211,7 +209,7 @@ def expected_released(mechanism: Mechanism, original: Records, released: Records
             table = step.matrices[0].apply(table, axis=axis)
         values = table[(seen.records.anonymity_set, *seen.records.codes)]
         return np.asarray(np.log(np.maximum(values, 1e-300)))[seen.of_record]
-    logs = expected_in_halves(mechanism, cells, seen, sizes) if simple else None
+    logs = expected_in_halves(mechanism, cells, seen) if simple else None
     if logs is None:
         if len(cells.numbers) * len(seen.numbers) > MOST_PAIRS:
             raise TooLarge(
@@ -258,9 +256,7 @@ class Links:
 
         With ``most`` no more than this many people are linked, where the table has more.
         """
-        sizes = code_sizes(mechanism)
-        targets = _targets(original, sizes, keystream, most)
-        attack = partial(link, sizes=sizes, targets=targets)
+        attack = partial(link, targets=_targets(original, keystream, most))
         near, strongest = nearest_scores(mechanism, schema, original), likelihood_scores(mechanism)
         nearest, likely = [], []
         for run in range(max(1, -(-trials // len(original)))):
@@ -312,11 +308,9 @@ class Links:
         return average
 
 
-def _targets(
-    original: Records, sizes: Sequence[int], keystream: Keystream, few: int | None
-) -> IntArray:
+def _targets(original: Records, keystream: Keystream, few: int | None) -> IntArray:
     """Everybody, or as many people drawn at random as keep the comparisons within bounds."""
-    cells = max(len(Cells.of(original, sizes).numbers), 1)
+    cells = max(len(Cells.of(original).numbers), 1)
     most = max(MOST_PAIRS // 4 // cells, 1_000)
     if few is not None:
         most = min(most, few, max(QUICK_PAIRS // cells, FEWEST_QUICK))

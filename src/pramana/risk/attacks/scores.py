@@ -192,19 +192,19 @@ def blocks(wanted: Cells, seen: Cells) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def in_halves(
-    scores: Scorer, original: Records, released: Records, sizes: Sequence[int]
+    scores: Scorer, original: Records, released: Records
 ) -> tuple[Scorer, Records, Records]:
     """The same scores and records by two steps, each standing for half of them.
 
     Left as they are where steps are few, matrices differ by stratum, or a half has too many values.
     """
-    if not isinstance(scores, Scores) or len(sizes) <= 2:
+    if not isinstance(scores, Scores) or len(scores.tables) <= 2:
         return scores, original, released
     if any(len(table) > 1 for table in scores.tables) or not len(original) or not len(released):
         return scores, original, released
     tables, codes = [], []
-    for steps in halves_of(sizes):
-        rows, columns = (_half(side, steps, sizes) for side in (original, released))
+    for steps in halves_of([table[0].shape[1] for table in scores.tables]):
+        rows, columns = (_half(side, steps) for side in (original, released))
         if len(rows.first) * len(columns.first) > MOST_HALF:
             return scores, original, released
         single = [table[0] for table in scores.tables]
@@ -219,9 +219,7 @@ def in_halves(
     )
 
 
-def expected_in_halves(
-    mechanism: Mechanism, cells: Cells, seen: Cells, sizes: Sequence[int]
-) -> FloatArray | None:
+def expected_in_halves(mechanism: Mechanism, cells: Cells, seen: Cells) -> FloatArray | None:
     """Logarithms of the expected numbers of the released cells; ``None`` where halves are large.
 
     With the steps in halves A and B, the expected number of y is the sum over true cells x of
@@ -231,14 +229,12 @@ def expected_in_halves(
 
     logs = np.full(len(seen.numbers), SELDOM)
     matrices = [step.matrices[0].values for step in mechanism]
+    halves = halves_of([len(matrix) for matrix in matrices])
     for rows, columns in zip(cells.by_anonymity_set, seen.by_anonymity_set, strict=False):
         if not len(rows) or not len(columns):
             continue
         original, released = cells.records.at(rows), seen.records.at(columns)
-        sides = [
-            (_half(original, steps, sizes), _half(released, steps, sizes), steps)
-            for steps in halves_of(sizes)
-        ]
+        sides = [(_half(original, steps), _half(released, steps), steps) for steps in halves]
         if any(len(x.first) * len(y.first) > MOST_HALF for x, y, _ in sides):
             return None
         (xa, ya, _), (xb, yb, _) = sides
@@ -290,10 +286,7 @@ def halves_of(sizes: Sequence[int]) -> tuple[range, range]:
     return range(middle), range(middle, len(sizes))
 
 
-def _half(records: Records, steps: Sequence[int], sizes: Sequence[int]) -> EquivalenceClasses:
+def _half(records: Records, steps: Sequence[int]) -> EquivalenceClasses:
     """Which records agree in half of the steps."""
-    if not len(steps):
-        return EquivalenceClasses.of([np.zeros(len(records), np.int64)], [1])
-    return EquivalenceClasses.of(
-        [records.codes[step] for step in steps], [sizes[step] for step in steps]
-    )
+    everybody = np.zeros(len(records), np.int64)
+    return EquivalenceClasses.by([everybody, *(records.codes[step] for step in steps)])
