@@ -72,7 +72,7 @@ def _explanations(certificate: Certificate) -> dict[str, bytes]:
         name: _templates().get_template(f"{name}.j2").render(values) for name in (README, *LOADERS)
     }
     texts |= {CODEBOOK: _codebook(certificate)} | portable_files(certificate)
-    return {name: text.encode() for name, text in texts.items()}
+    return {name: texts[name].encode() for name in EXPLAINING if name in texts}
 
 
 @cache
