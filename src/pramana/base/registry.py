@@ -104,7 +104,8 @@ def lazy_exports(
 def stub_exports(package: str) -> tuple[Callable[[str], object], list[str]]:
     """The ``__getattr__`` and ``__all__`` of a package: the names that its stub imports.
 
-    Type checkers read the same ``__init__.pyi``, so that public names are written once.
+    Type checkers read the same ``__init__.pyi``, so that public names are written once. The package
+    ``lazy-loader`` reads stubs from the file system alone; Spark's workers import from a zip file.
     """
     stub = ast.parse(pkgutil.get_data(package, "__init__.pyi") or b"")
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
