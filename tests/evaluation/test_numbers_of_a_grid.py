@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.errors import NotCovered
 
 RECORDS = 1_500
 
@@ -86,3 +87,10 @@ def test_given_matrices_and_joint_cells_take_numbers():
 def test_describe_proposes_a_grid_where_a_range_is_declared():
     schema = pm.describe(TABLE, ranges={"income": (0, 100_000)})
     assert [column.name for column in schema.columns if column.gridded] == ["income"]
+
+
+def test_counts_of_tables_have_no_record_to_audit():
+    plan = pm.design(SCHEMA, pm.ShuffledPrivacy(epsilon=1, delta=1e-6), records=RECORDS,
+                     method="shuffled-marginals")  # fmt: skip
+    with pytest.raises(NotCovered, match="no record"):
+        pm.audit(pm.protect(TABLE, plan))
