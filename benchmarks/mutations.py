@@ -33,8 +33,8 @@ OWN_WORD = {"seed", "signature", "digest", "guarantees", "households"}
 """Fields that only the owner can speak for; claims are compared by what they promise."""
 
 OWN_FIGURES = {"standard_errors", "unchanged_records", "within_group_share"}
-OWN_OPTIONS = {"clustering", "closeness", "distinct", "max_size", "response_weight", "responses",
-               "allow_unchanged"}  # fmt: skip
+OWN_OPTIONS = {"clustering", "closeness", "distinct", "max_size", "min_size", "response_weight",
+               "responses", "allow_unchanged"}  # fmt: skip
 """Counted by the owner, or how groups were formed: the verdict says that it is the owner's word."""
 
 _WATCHED: list[str] = []
@@ -232,7 +232,7 @@ def _watch():
 
 def _inside(path, folder):
     whole = Path(path).absolute()
-    libraries = (sys.prefix, sys.base_prefix, str(Path(__file__).parents[1]), "/proc", "/sys")
+    libraries = (*filter(None, sys.path), sys.prefix, sys.base_prefix, "/proc", "/sys")
     code = (".py", ".pyc", ".so", ".txt", ".toml")
     return (
         whole.is_relative_to(folder)

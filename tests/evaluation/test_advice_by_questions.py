@@ -14,7 +14,7 @@ from pramana.api import open_source
 from pramana.base.measured_share import Measured
 from pramana.evaluation.advise import Advice, _form
 from pramana.evaluation.questions import SEED, QuestionLoss, exact_release, questions_of
-from pramana.evaluation.trials import MethodTrial, Scenario, best_of
+from pramana.evaluation.trials import MethodTrial, Scenario, best_of, larger_groups
 from pramana.protecting import trial_release
 from pramana.risk.unchanged import UnchangedRecords
 
@@ -162,6 +162,42 @@ def test_a_method_that_changes_unique_records_is_taken_if_it_loses_little(loss, 
     copying, changing = trial("copying", 0.01, 0.1, 0.6), trial("changing", loss, 0.1, 0.19)
     exposed = trial("exposed", 0.001, 0.3, 0.0)
     assert best_of([copying, changing, exposed]).scenario.target == taken
+
+
+def copying_trial(method, loss, copies, *, by_chance=0.0, chance=0.2):
+    """A trial that leaves a share of the unique records unchanged; no link is above the chance."""
+    return MethodTrial(
+        Scenario(method, method, pm.KAnonymity(k=5), chance=chance),
+        losses={"tables": [loss]},
+        risk=Measured("link", 0.1, 0, 1, 1000),
+        unchanged=UnchangedRecords(1000, 0, 1000, round(1000 * copies)),
+        by_chance=by_chance,
+    )
+
+
+def test_of_precise_methods_the_one_that_leaves_fewest_unchanged_is_taken():
+    """Where all leave more than the chance and coincidence explain."""
+    many, few = copying_trial("permute", 0.01, 0.6), copying_trial("resample", 0.05, 0.4)
+    assert best_of([many, few, copying_trial("gaussian", 0.3, 0.3)]) is few
+    explained = copying_trial("gaussian", 0.06, 0.5, by_chance=0.4)
+    assert explained.changes_records  # 0.2 + 0.8 x 0.4 = 0.52
+    assert best_of([many, few, explained]) is explained
+    assert not copying_trial("gaussian", 0.06, 0.53, by_chance=0.4).changes_records
+
+
+def test_larger_groups_are_tried_where_records_stay_unchanged():
+    """Of methods that form groups and are precise; not where the best one changes records."""
+    many, few = copying_trial("permute", 0.01, 0.6), copying_trial("resample", 0.05, 0.4)
+    others = [copying_trial("retention", 0.02, 0.9), copying_trial("gaussian", 0.3, 0.3)]
+    larger = larger_groups([many, few, *others])
+    assert [(s.method, s.min_size) for s in larger] == [
+        ("resample", 25), ("resample", 100), ("permute", 25), ("permute", 100)
+    ]  # fmt: skip
+    assert larger[0].flags == ("--method", "resample", "--min-size", "25")
+    assert larger[0].chosen == pm.Resample(min_size=25)
+    assert larger[0].guarantee == pm.KAnonymity(k=5)
+    assert larger_groups([many, few, copying_trial("gaussian", 0.06, 0.1)]) == []
+    assert larger_groups([many, copying_trial("permute", 0.01, 0.6, chance=0.1)]) == []
 
 
 @pytest.mark.deep

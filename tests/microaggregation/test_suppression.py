@@ -238,3 +238,25 @@ def test_numbers_without_categories_are_served_and_drawn_ones_refused():
     with pytest.raises(InvalidSchema) as error:
         pm.design(schema, pm.KAnonymity(k=5), data=people(), method=asked)
     assert error.value.fields["column"] == "age"
+
+
+@pytest.mark.parametrize(
+    "method", [pm.Centroid(min_size=40), pm.Permute(min_size=40, suppress=True)]
+)
+def test_groups_may_be_larger_than_k(method, tmp_path):
+    """The k that was asked for stays the guarantee; what members share, 40 share, and no fewer."""
+    plan = pm.design(SCHEMA, pm.KAnonymity(k=5), data=people(), method=method)
+    release = pm.protect(people(), plan, to=tmp_path / "release", seed=1)
+    columns = [release.table[name].to_pylist() for name in ("town", "age")]
+    assert min(Counter(zip(*columns, strict=True)).values()) >= 40
+    assert [claim.attained.k for claim in release.certificate.claims] == [5]
+    assert "at least 40" in release.certificate.statistics["meaning"]
+    verdict = pm.verify(tmp_path / "release", original=people())
+    assert verdict.valid, verdict
+
+    certificate = release.certificate
+    more = replace(certificate, options={**certificate.options, "min_size": 350})
+    failed = [check.name for check in record_checks(more, release.opened, None) if not check.ok]
+    assert "records with the same keys" in failed
+    with pytest.raises(Infeasible):
+        pm.design(SCHEMA, pm.KAnonymity(k=5), data=people(), method=pm.Permute(min_size=401))

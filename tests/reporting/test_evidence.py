@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.reporting.evidence import ddi
 
 DDI = "{ddi:codebook:2_5}"
 SCHEMA = """
@@ -66,6 +67,22 @@ def test_ddi_names_each_variable_with_its_values(files):
     assert values == ["north", "so*uth"]
     assert not list(variables["pay"].iter(f"{DDI}catValu"))
     assert {own.text for own in root.iter(f"{DDI}caseQnty")} == {"500"}
+
+
+def test_ddi_is_xml_whatever_characters_names_hold():
+    """Control characters and non-characters, which Arrow holds and XML does not."""
+    odd = "pay\x01\x0b\ufffe & <b>"
+    people = pa.table({"sex": ["m", "f\x08"] * 50, odd: ["x"] * 100})
+    schema = pm.Schema((pm.Column("sex", pm.Role.KEY, pm.Categories(("m", "f\x08"))),
+                        pm.Column(odd, pm.Role.SENSITIVE, pm.Categories(("x",)))))  # fmt: skip
+    plan = pm.design(schema, pm.PkAnonymity(k=5), records=100, method="retention")
+    text = ddi(pm.protect(people, plan, seed=1).certificate)
+    root = ElementTree.fromstring(text)  # noqa: S314 - it was made here
+    names = [one.get("name") for one in root.iter(f"{DDI}var")]
+    assert names == [
+        "sex",
+        "pay\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} & <b>",
+    ]
 
 
 def test_digests_are_those_of_the_files(release, files):

@@ -148,6 +148,19 @@ KINDS = {
     "open bins": Kind(
         "bins = [-inf, 10, 20, inf]", (5, 15), {"extreme": (10**15, -1e300), "fraction": (9.5,)}
     ),
+    "points": Kind(
+        "points = [0, 10, 20, 60]",
+        (0, 10),
+        {"fraction": (7.5,), "own category": (60,), "extreme": (1e-300, 59.999999999)},
+        (61, -0.5),
+    ),
+    "points and a missing code": Kind(
+        "points = [0, 10, 60]\nmissing_values = [-9]", (0, 10), {"own category": (-9, 60)}
+    ),
+    "an even grid": Kind(
+        "range = [0, 30]\ngrid = 4", (5, 10), {"fraction": (7.5,), "own category": (30,)}, (31,)
+    ),
+    "a merged grid": Kind("points = [0, 10, 20]\ntop = 20", (0, 10), {"extreme": (10**12,)}),
     "named bins": Kind(
         'bins = [0, 18, 120]\nlabels = ["child", "adult"]', (5, 40), {"extreme": (120,)}, (121,)
     ),

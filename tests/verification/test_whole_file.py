@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import pramana as pm
 from pramana.schema.opened_table import OpenedTable
 from pramana.verification import whole_file
-from pramana.verification.whole_file import Colour, is_amount, uniqueness
+from pramana.verification.whole_file import Colour, is_amount, unchanged_by_chance, uniqueness
 
 KEYS = {"sex": ("F", "M"), "region": ("n", "e", "s", "w")}
 
@@ -204,6 +205,52 @@ def test_a_method_that_leaves_unique_records_unchanged_is_not_green(ages, colour
     if colour == "green":
         asserted = "K-anonymity is asserted by the owner and cannot be recomputed from the release"
         assert verdict.sentence.startswith(asserted)
+
+
+def test_records_that_equal_others_by_chance_are_counted(monkeypatch):
+    """By hand, and as often as among tables whose keys are assigned at random."""
+    schema = pm.Schema(
+        (
+            pm.Column("a", pm.Role.KEY, pm.Categories(tuple(range(1, 9)))),
+            pm.Column("s", pm.Role.SENSITIVE),
+        )
+    )
+    # (1, x) and (2, y) are unique: 3 x 3 and 1 x 1 of four; (1, y) is there twice.
+    by_hand = opened(a=[1, 1, 1, 2], s=["x", "y", "y", "y"])
+    expected = (-np.expm1(-3 * 1 / 4) - np.expm1(-1 * 3 / 4)) / 2
+    monkeypatch.setattr(whole_file, "MOST_BY_CHANCE", 1)
+    assert unchanged_by_chance(schema, by_hand) == pytest.approx(expected)
+    monkeypatch.undo()
+    assert expected > 0.5
+    assert unchanged_by_chance(schema, by_hand) == 0  # it would hide that nothing was changed
+    assert unchanged_by_chance(schema, opened(a=[1, 1], s=["x", "x"])) == 0
+
+    rng = np.random.default_rng(5)
+    age, pay = rng.integers(1, 9, 2000), rng.integers(0, 900, 2000)
+    table = {(a, p) for a, p in zip(age.tolist(), pay.tolist(), strict=True)}
+    counts = Counter(zip(age.tolist(), pay.tolist(), strict=True))
+    unique = {record for record in table if counts[record] == 1}
+    found = [
+        len(unique & set(zip(rng.permutation(age).tolist(), pay.tolist(), strict=True)))
+        / len(unique)
+        for _ in range(200)
+    ]
+    stated = unchanged_by_chance(schema, opened(a=age, s=pay))
+    assert stated == pytest.approx(np.mean(found), abs=0.02)
+
+
+@pytest.mark.parametrize(("method", "colour"), [("permute", "green"), ("identical", "amber")])
+def test_records_that_are_equal_by_chance_do_not_count_against_a_release(method, colour, tmp_path):
+    """In one group many unique records return by chance alone; with groups of one age, all do."""
+    rng = np.random.default_rng(2)
+    people = pa.table({"age": rng.integers(0, 8, 2000), "ill": rng.integers(0, 500, 2000)})
+    schema = pm.Schema((pm.Column("age", pm.Role.KEY), pm.Column("ill", pm.Role.SENSITIVE)))
+    least = 2000 if method == "permute" else None
+    plan = pm.design(schema, pm.KAnonymity(k=5), data=people, method=pm.Permute(min_size=least))
+    pm.protect(people, plan, to=tmp_path / "r")
+    verdict = pm.verify(tmp_path / "r").publishable
+    assert str(verdict.colour) == colour
+    assert ("if keys were assigned at random" in verdict.sentence) == (colour == "green")
 
 
 @pytest.mark.parametrize(("role", "colour"), [("public", "amber"), ("sensitive", "green")])

@@ -51,6 +51,7 @@ from pramana.evaluation.trials import (
     best_of,
     compared,
     in_percent,
+    larger_groups,
     response_scenarios,
     run_trials,
     scenarios_of,
@@ -164,9 +165,10 @@ class Advice(Shown):
             if others:
                 reason = f"it has the least error of the methods that identify {bound} ({others})"
             if others and best is not min(within, key=lambda one: one.error):
-                reason = (
-                    f"it changes unique records; errors of others that identify {bound}: {others}"
-                )
+                what = "changes unique records"
+                if not best.changes_records:
+                    what = "leaves fewest unique records unchanged"
+                reason = f"it {what}; errors of others that identify {bound}: {others}"
         lines = [f"Take {best.scenario.name}: {_error_words(best)}; {reason}."]
         if within and not best.changes_records:
             lines.append(
@@ -371,6 +373,9 @@ def advise(
         scenarios += response_scenarios(scenarios, described, opened, questions)
     asker = _Asker(people, described, wanted, questions)
     tried = run_trials(asker.trial, scenarios, progress)
+    if not methods:
+        larger = run_trials(asker.trial, larger_groups(tried), progress)
+        tried += [trial for trial in larger if trial.answers]
     _require_one(tried)
     tried.sort(key=lambda trial: (not trial.answers, bool(trial.unanswered), trial.error))
     advice = Advice(

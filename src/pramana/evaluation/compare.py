@@ -27,6 +27,7 @@ from pramana.evaluation.trials import (
     best_of,
     compared,
     in_percent,
+    larger_groups,
     response_scenarios,
     run_trials,
     scenarios_of,
@@ -275,8 +276,8 @@ def compare(
         progress: is called after each scenario.
     """
     schema = schema_of(schema)
-    methods = methods or compared(fixed=bool(epsilon))
-    scenarios = scenarios_of(schema, methods=methods, k=k, epsilon=epsilon)
+    tried = methods or compared(fixed=bool(epsilon))
+    scenarios = scenarios_of(schema, methods=tried, k=k, epsilon=epsilon)
     opened = open_source(table, schema=schema)
     schema = settled(schema, opened)
     questions = questions_of(asked, schema)
@@ -302,4 +303,8 @@ def compare(
             trial = replace(trial, note=trial.unchanged.warning(bound) or "")
         return trial
 
-    return Comparison(tuple(run_trials(run, scenarios, progress)))
+    outcomes = run_trials(run, scenarios, progress)
+    if not methods:
+        larger = run_trials(run, larger_groups(outcomes), progress)
+        outcomes += [trial for trial in larger if trial.attained]
+    return Comparison(tuple(outcomes))

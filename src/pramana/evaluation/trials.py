@@ -39,6 +39,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded
+from pramana.methods.microaggregated import Grouped
 from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import shared_groups
 from pramana.protecting import trial_release
@@ -48,6 +49,7 @@ from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import FloatArray, Form, Progress
+from pramana.verification.whole_file import unchanged_by_chance
 
 DRAWS = 3
 """Releases that are asked; the first one is attacked."""
@@ -57,6 +59,12 @@ LINKING = ("nearest record", "likeliest record")
 
 MOST_RESPONSES = 3
 """Columns by whose values groups are formed."""
+
+LARGER = (5, 20)
+"""Sizes of groups that are tried as multiples of k."""
+
+MOST_LARGER = 3
+"""Methods that are tried with larger groups."""
 
 TAKES_LONGER = "not tried here, it takes more than a minute with {}."
 
@@ -71,6 +79,7 @@ class Scenario:
         guarantee: what is asked of it.
         refused: why nothing can be asked of it; other methods are tried all the same.
         responses: numbers that similar records should share, where the method forms groups by them.
+        min_size: the least size of a group, where it is larger than the target asks for.
         chance: the one in k that it is aimed at, if it is aimed at one.
     """
 
@@ -79,6 +88,7 @@ class Scenario:
     guarantee: Guarantee
     refused: str = ""
     responses: tuple[str, ...] = ()
+    min_size: int | None = None
     chance: float | None = None
 
     def exposure(self, link: float | None, copies: float) -> float:
@@ -103,13 +113,16 @@ class Scenario:
     def flags(self) -> tuple[str, ...]:
         """The method as options of the command line."""
         more = ("--response", as_list(self.responses)) if self.responses else ()
-        return ("--method", self.method, *more)
+        larger = ("--min-size", str(self.min_size)) if self.min_size else ()
+        return ("--method", self.method, *more, *larger)
 
     @property
     def chosen(self) -> str | Method:
         """The method as ``design`` takes it."""
         made: Callable[..., Method] = METHODS[self.method]
-        return made(responses=self.responses) if self.responses else self.method
+        if not self.responses and not self.min_size:
+            return self.method
+        return made(responses=self.responses, min_size=self.min_size)
 
 
 @dataclass(frozen=True)
@@ -126,6 +139,7 @@ class MethodTrial:
         errors: of these tables, over several releases where chance decides much.
         risk: the strongest linking attack; ``None`` where none could be measured.
         unchanged: how many records are released unchanged.
+        by_chance: the share of unique records that would be if keys were assigned at random.
         seconds: to design and protect.
         measuring: seconds to attack the release and to compare it with the original data.
         note: why there is no outcome, or what was left out.
@@ -143,6 +157,7 @@ class MethodTrial:
     errors: Errors = field(default_factory=dict)
     risk: Measured | None = None
     unchanged: UnchangedRecords | None = None
+    by_chance: float = 0.0
     seconds: float = 0.0
     measuring: float = 0.0
     note: str = ""
@@ -214,8 +229,9 @@ class MethodTrial:
 
     @property
     def changes_records(self) -> bool:
-        """Whether no more of the unique records are released unchanged than the chance allows."""
-        return (self.copies or 0.0) <= (self.scenario.chance or 0.0)
+        """Whether hardly more unique records are released unchanged than the chance allows."""
+        chance = self.scenario.chance or 0.0
+        return (self.copies or 0.0) <= chance + (1 - chance) * self.by_chance
 
     @property
     def measured(self) -> bool:
@@ -301,6 +317,24 @@ def response_scenarios(
     ]
 
 
+def larger_groups(trials: Sequence[MethodTrial]) -> list[Scenario]:
+    """Larger groups, where the best method leaves more unique records unchanged than is usual.
+
+    Members of a larger group have equal keys less often.
+    """
+    best, chances = best_of(trials), {trial.scenario.chance for trial in trials}
+    if best is None or best.changes_records or len(chances) > 1:
+        return []
+    grouped = [t for t in trials if t.answers_all and t.precise and issubclass(t.method, Grouped)]
+    grouped.sort(key=lambda trial: trial.copies or 0.0)
+    return [
+        replace(trial.scenario, min_size=round(times / trial.scenario.chance))
+        for trial in grouped[:MOST_LARGER]
+        for times in LARGER
+        if trial.scenario.chance
+    ]
+
+
 # -- trials ----------------------------------------------------------------------------------------
 
 
@@ -370,6 +404,9 @@ def try_scenario(
         trial = replace(trial, **ask(plan, release))
         unchanged = measure_unchanged(certificate.true_schema, table, release.opened)
         trial = replace(trial, unchanged=unchanged)
+        if not trial.changes_records:
+            by_chance = unchanged_by_chance(certificate.true_schema, release.opened)
+            trial = replace(trial, by_chance=by_chance)
         attacks = link_risks(
             release,
             table,
@@ -420,9 +457,9 @@ PRECISE = 0.1
 
 ONE_CHANCE = (
     "Of the scenarios that answer every question and find no more people than the chance allows, "
-    "it loses least. Those that leave no more of the unique records unchanged, and answer each "
-    f"question within {100 * PRECISE:g} %, come first. Where none is within the chance, it finds "
-    "fewest."
+    f"those that answer each question within {100 * PRECISE:g} % come first. Of these it loses "
+    "least, if it leaves hardly more of the unique records unchanged than chance does, else it "
+    "leaves fewest. Where none is within the chance, it finds fewest."
 )
 """The rule of every recommendation."""
 
@@ -432,7 +469,8 @@ def best_of(trials: Iterable[MethodTrial]) -> MethodTrial | None:
 
     It answers every question, its exposure is within the chance, and its loss is the least. Ties go
     to methods that do not depend on the data. Methods that change unique records and lose
-    little come first. Where none is within the chance, the least exposed.
+    little come first, then those that lose little and leave fewest unchanged. Where none is within
+    the chance, the least exposed.
     """
     able = [trial for trial in trials if trial.answers_all]
 
@@ -440,7 +478,10 @@ def best_of(trials: Iterable[MethodTrial]) -> MethodTrial | None:
         return round(trial.error, 4), trial.method.data_dependent
 
     within = [trial for trial in able if trial.exposure <= (trial.scenario.chance or 0.0)]
-    changed = [trial for trial in within if trial.changes_records and trial.precise]
+    precise = [trial for trial in within if trial.precise]
+    changed = [trial for trial in precise if trial.changes_records]
+    if precise and not changed:
+        return min(precise, key=lambda trial: (round(trial.copies or 0.0, 2), *order(trial)))
     if within:
         return min(changed or within, key=order)
     return min(able, key=lambda trial: (trial.exposure, *order(trial)), default=None)

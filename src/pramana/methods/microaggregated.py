@@ -63,7 +63,7 @@ def names_of(texts: Sequence[str]) -> tuple[str, ...]:
 LOADING: Final = 1 / 3
 """The loading of [Wei, Sec. 4.3]."""
 
-USUAL: Final = {"suppress": False, "loading": LOADING}
+USUAL: Final = {"suppress": False, "loading": LOADING, "min_size": None}
 """Options that a certificate states only where they have other values."""
 
 
@@ -83,6 +83,8 @@ class Grouped(Method):
         clustering: the clustering algorithm.
         responses: numeric columns in which the records of a group should be similar.
         response_weight: the weight of a response relative to a key.
+        min_size: the least size of a group, where it is larger than k: fewer records stay
+            unchanged in larger groups.
         max_size: the largest size of a group, if there is one.
         distinct: the least number of values of each sensitive column in a group (l-diversity).
         closeness: the largest distance between the distributions of a sensitive column in a group
@@ -97,6 +99,7 @@ class Grouped(Method):
         read=names_of,
     )  # fmt: skip
     response_weight: float = option(1.0, "The weight of a response relative to a key.")
+    min_size: int | None = option(None, "Least number of records in each group, if above k.")
     max_size: int | None = option(None, "Largest number of records in each group.")
     distinct: int = option(1, "Distinct values of each sensitive column in each group.")
     closeness: float = option(1.0, "Largest distance of sensitive values of a group from all.")
@@ -130,9 +133,14 @@ class Grouped(Method):
         object.__setattr__(self, "responses", tuple(self.responses))
         require_choice("clustering", self.clustering, get_args(Clustering))
         require_number("response_weight", self.response_weight, low=0, high_open=True)
+        require_number("min_size", 1 if self.min_size is None else self.min_size, low=1)
         require_number("max_size", 1 if self.max_size is None else self.max_size, low=1)
         require_number("distinct", self.distinct, low=1)
         require_number("closeness", self.closeness, low=0, high=1)
+
+    def size(self, k: int) -> int:
+        """The least size of a group for this k."""
+        return max(k, self.min_size or 0)
 
     @classmethod
     def slow_reason(cls, schema: Schema, records: int) -> str:
@@ -166,13 +174,15 @@ class Grouped(Method):
         for name in self.responses:
             context.schema.column(name)
         target = single_target(asked, KAnonymity, method=self.name)
-        if target.k > context.anonymity_set:
+        size = self.size(target.k)
+        if size > context.anonymity_set:
             raise context.too_few_records(
-                f"{target} cannot be met with an anonymity set of {context.anonymity_set:,}, the "
-                "smallest group of records that share known columns.",
-                target.k,
+                f"{KAnonymity(size)} cannot be met with an anonymity set of "
+                f"{context.anonymity_set:,}, the smallest group of records that share known "
+                "columns.",
+                size,
             )
-        self._require_room(context.schema, k=target.k, most=context.anonymity_set)
+        self._require_room(context.schema, k=size, most=context.anonymity_set)
         if self.copies_records:
             _refuse_copies(self.name, context)
         if context.schema.impossible and not self.real_keys:
@@ -180,7 +190,7 @@ class Grouped(Method):
                 f"Method {self.name} can make combinations that the schema calls impossible. Use "
                 "resample, permute or gaussian, which release keys of real records only."
             )
-        public = self._description(target.k)
+        public = self._description(size)
         return context.plan(self, Mechanism(()), asked, [target], public=public)
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
@@ -194,7 +204,8 @@ class Grouped(Method):
         if self.copies_records:
             _refuse_copies(self.name, context)
         target = single_target(plan.asked, KAnonymity, method=self.name)
-        made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
+        size = self.size(target.k)
+        made = self.regrouped(plan.schema, opened, k=size, keystream=keystream)
         evidence = Evidence(
             context.schema, context.records, context.anonymity_set, group_sizes=made.sizes
         )
@@ -204,7 +215,7 @@ class Grouped(Method):
             anonymity_set=context.anonymity_set,
             attained=attained(evidence, plan.asked),
             permuted_copy=made.permuted_copy,
-            public=self._description(target.k)
+            public=self._description(size)
             # Below a billionth it is rounding error.
             | {"within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0},
         )
@@ -216,7 +227,7 @@ class Grouped(Method):
             order = keystream.permutation(released.num_rows, Stream("suppression", "order"))
             keys = [column.name for column in plan.schema.randomised]
             released, cells, least = suppress_keys(
-                released.take(order), keys, known=plan.schema.known, k=target.k
+                released.take(order), keys, known=plan.schema.known, k=size
             )
             # Rounded up, and down, to 1, 2, 5, 10, ...
             least = round(1 / coarse_up(1 / least)) if least else 0
@@ -318,6 +329,7 @@ class Grouped(Method):
             raise InvalidSchema("Such keys may be impossible together.")
         if set(method.responses) - set(certificate.schema.names):
             raise InvalidSchema("A response must be a released column.")
+        k = method.size(k)
         method._require_room(certificate.schema, k=k, most=certificate.anonymity_set)
         statistics = method._description(k)
         cells = certificate.statistics.get("suppressed_cells", {"least": 0, "at_most": -1})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,9 @@ from pramana.verification.whole_file import FileRisk, Publishable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold."""
 
 
 def evidence_files(
@@ -143,7 +147,8 @@ def ddi(certificate: Certificate) -> str:
             add(category, "catValu", value)
             add(category, "labl", label)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    text = ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+    return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text) + "\n"
 
 
 def _media(file: DataFile) -> str:

@@ -444,7 +444,8 @@ class RecordScan:
         """Sizes of groups, and how diverse the sensitive values inside them are."""
         if self.shared:
             claims = self.certificate.claims
-            stated = max((getattr(claim.attained, "k", 1) for claim in claims), default=1)
+            least = self.certificate.options.get("min_size") or 1
+            stated = max([least, *(getattr(claim.attained, "k", 1) for claim in claims)])
             smallest = counts.shared_keys.smallest()
             yield Check.decided(
                 "records with the same keys",

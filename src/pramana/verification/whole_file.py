@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final
@@ -35,8 +35,9 @@ from pramana.errors import Notice, unheard
 from pramana.guarantees.claims import lacks
 from pramana.release.certificate import Certificate, accepted_words
 from pramana.schema.group_sizes import in_bins
+from pramana.schema.joint_cells import joint_groups
 from pramana.schema.opened_table import OpenedTable, words_of
-from pramana.schema.schema import Column
+from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, FloatArray, Form, IntArray, Words
 
 SEARCHED: Final = 2**13
@@ -59,6 +60,10 @@ SUSPECT: Final = 0.4
 
 NO_K: Final = 0.05
 """Share of people who may be unique where no guarantee bounds a correct match: k = 20."""
+
+
+MOST_BY_CHANCE: Final = 0.5
+"""Share of unique records that may be released unchanged by chance and be left out of account."""
 
 
 class Colour(StrEnum):
@@ -125,6 +130,8 @@ class FileRisk:
         subsets: the worst subset of each width, narrow ones first, and all columns that anyone may
             know.
         together: all unchanged columns, where they are more than a subset has and find more people.
+        by_chance: the share of unique records that would be released unchanged if the randomised
+            columns had nothing to do with the others; 0 where it was not counted.
         sampled: whether people were counted in a sample of the file.
     """
 
@@ -134,6 +141,7 @@ class FileRisk:
     subsets: tuple[SubsetUniqueness, ...] = ()
     sampled: bool = False
     together: SubsetUniqueness | None = None
+    by_chance: float = 0.0
 
     @property
     def worst(self) -> SubsetUniqueness | None:
@@ -244,7 +252,7 @@ def verdict_of(
         beyond.append(subset.sentence())
         if worst is not None and worst.found > subset.found:
             beyond.append(worst.sentence())
-    beyond += _unchanged_words(certificate, 0.0 if worst is None else worst.share)
+    beyond += _unchanged_words(certificate, risk)
     if beyond:
         reasons += [
             gettext("The guarantees do not cover all that an attacker can know."),
@@ -254,7 +262,13 @@ def verdict_of(
         reasons.append(gettext("The release was not verified yet: save it to a folder first."))
     if reasons:
         return Publishable(Colour.AMBER, " ".join(reasons))
+    return Publishable(Colour.GREEN, _green_words(certificate, risk))
+
+
+def _green_words(certificate: Certificate, risk: FileRisk) -> str:
+    """The guarantees, and the risks that are small."""
     sentence = _guarantees_words(certificate)
+    worst = risk.worst
     if not risk.columns:
         sentence += " " + gettext("Every released column is randomised.")
     elif worst is not None:
@@ -263,22 +277,34 @@ def verdict_of(
         if risk.together is not None:
             together = gettext("Nobody is assumed to know all of them:")
             sentence += f" {together} {risk.together.sentence()}"
-    return Publishable(Colour.GREEN, sentence)
+    if risk.by_chance:
+        sentence += " " + gettext(
+            "Up to %(share)s of the unique records are released unchanged, and %(chance)s would be "
+            "if keys were assigned at random.",
+            share=numeral(percent_up(_unchanged_share(certificate))),
+            chance=numeral(percent_up(risk.by_chance)),
+        )
+    return sentence
 
 
-def _unchanged_words(certificate: Certificate, others: float) -> tuple[str, ...]:
-    """A sentence if more unique records are released unchanged than 1/k, and than ``others``.
+def usual_unchanged(bound: float, by_chance: float, records: int) -> float:
+    """The share of unique records that may be released unchanged.
 
-    ``others`` is the share of people who are found by unchanged columns alone. Random draws within
-    groups leave a record its own keys at most 1 time in k, up to chance. The share is larger where
-    members of a group have equal keys.
+    Draws inside groups leave a record its own keys at most 1 time in k, up to chance. Else another
+    record comes out equal to it as often as ``by_chance``, which discloses nothing about it.
     """
-    stated = certificate.statistics.get("unchanged_records")
-    if not stated:
-        return ()
-    share = float(stated["unique_records_at_most"])
-    usual = share_bound(uniqueness_bound(certificate), certificate.records)
-    if share <= max(usual, others):
+    return share_bound(bound + (1 - bound) * by_chance, records)
+
+
+def _unchanged_words(certificate: Certificate, risk: FileRisk) -> tuple[str, ...]:
+    """A sentence if more unique records are released unchanged than is usual.
+
+    Fewer than are found by unchanged columns alone need none. The share is larger where members of
+    a group have equal keys.
+    """
+    share = _unchanged_share(certificate)
+    usual = usual_unchanged(uniqueness_bound(certificate), risk.by_chance, risk.records)
+    if share <= max(usual, 0.0 if risk.worst is None else risk.worst.share):
         return ()
     return (
         gettext(
@@ -288,6 +314,11 @@ def _unchanged_words(certificate: Certificate, others: float) -> tuple[str, ...]
             share=numeral(percent_up(share)),
         ),
     )
+
+
+def _unchanged_share(certificate: Certificate) -> float:
+    stated = certificate.statistics.get("unchanged_records")
+    return float(stated["unique_records_at_most"]) if stated else 0.0
 
 
 def _guarantees_words(certificate: Certificate) -> str:
@@ -320,7 +351,35 @@ def file_risk(certificate: Certificate, released: OpenedTable) -> FileRisk:
     drawn = [column for column in columns if column.drawn]
     names = [column.name for column in columns]
     known = tuple(name for name in names if name in schema.known)
-    return uniqueness(released, names, drawn=drawn, known=known)
+    risk = uniqueness(released, names, drawn=drawn, known=known)
+    if _unchanged_words(certificate, risk):
+        risk = replace(risk, by_chance=unchanged_by_chance(schema, released))
+    return risk
+
+
+def unchanged_by_chance(schema: Schema, released: OpenedTable) -> float:
+    """The share of unique records that equal one of as many records with independent parts.
+
+    The parts are the randomised columns and the others. Of n records f have the first part of a
+    record and g the second: f g / n equal it by chance, on average. The share is 0 where it would
+    hide what was not changed: above one half. It is not counted in large tables.
+    """
+    parts = [
+        [column.name for column in schema.released if column.randomised == randomised]
+        for randomised in (True, False)
+    ]
+    if not all(parts) or released.rows > COUNTED:
+        return 0.0
+    codes = [joint_groups([_words_of(released, name) for name in part]) for part in parts]
+    both = joint_groups(codes)
+    alone = np.bincount(both)[both] == 1
+    first, second = (np.bincount(code)[code][alone].astype(np.float64) for code in codes)
+    share = float(-np.expm1(-first * second / released.rows).mean()) if alone.any() else 0.0
+    return share if share <= MOST_BY_CHANCE else 0.0
+
+
+def _words_of(table: OpenedTable, name: str) -> Words:
+    return np.concatenate([words_of(batch.column(0)) for batch in table.batches([name])])
 
 
 def uniqueness(
