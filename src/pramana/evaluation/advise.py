@@ -174,7 +174,7 @@ class Advice(Shown):
             lines.append(
                 f"{in_percent(best.copies or 0.0)} of the unique records are released unchanged: "
                 "the guarantee does not hold against an attacker who knows the keys and other "
-                "columns, and the release is amber."
+                "columns, and the release may be amber."
             )
         if beyond and within:
             names = ", ".join(f"{one.scenario.title} {in_percent(one.exposure)}" for one in beyond)
