@@ -95,6 +95,19 @@ def test_a_table_that_protect_refuses_is_said_first(people):
     assert advice.done
 
 
+@pytest.mark.parametrize("drop", [True, False])
+def test_a_release_that_is_amber_by_any_method_is_said(people, drop):
+    """Incomes that nobody shares find people, whatever happens to the keys."""
+    schema = Schema(SCHEMA.columns[:2]) if drop else SCHEMA
+    table = people.select(list(schema.names))
+    advice = api.advise(table, schema, k=5, methods=["retention"], asked=ASKED[:1])
+    said = [line for line in advice.why() if "is amber, whatever the method" in line]
+    assert len(said) == (0 if drop else 1)
+    if said:
+        alone = people["income"].value_counts().field("counts").to_pylist().count(1)
+        assert f"An attacker who knows income of a person finds {alone:,} of 400 people" in said[0]
+
+
 def test_costs_are_told_in_the_terms_of_the_question(advice, people):
     """By hand: a mean by group, its relative error in the middle and the largest one."""
     best = advice.recommended

@@ -67,6 +67,7 @@ from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Schema
 from pramana.types import Form, Progress, TableLike
+from pramana.verification.whole_file import uniqueness
 
 MOST_RECORDS = 100_000
 """Larger tables are tried on a random sample of this many records."""
@@ -89,6 +90,8 @@ class Advice(Shown):
         ways: changes of the schema that would do better with the recommended method.
         stated: the tables that were asked for next to the schema, which releases are designed for.
         refused_columns: why ``protect`` refuses unchanged columns of this table, if it does.
+        found: how many people are found by unchanged columns, where that is beyond the chance:
+            then no method makes a green release.
     """
 
     tried: tuple[MethodTrial, ...]
@@ -98,6 +101,7 @@ class Advice(Shown):
     ways: tuple[SchemaSuggestion, ...] = ()
     stated: tuple[tuple[str, ...], ...] = ()
     refused_columns: str = ""
+    found: str = ""
 
     @property
     def done(self) -> tuple[MethodTrial, ...]:
@@ -131,6 +135,12 @@ class Advice(Shown):
             lines += self._unusable(best)
         else:
             lines += self._choice(best)
+        if self.found and not self.refused_columns:
+            lines.append(
+                f"Every release of these columns is amber, whatever the method. {self.found} Drop "
+                "or coarsen such a column, or randomise a number: pramana describe --range "
+                "COLUMN=LOW:HIGH."
+            )
         lines += [
             f"{trial.scenario.title} cannot answer: {', '.join(trial.unanswered)}."
             for trial in self.done
@@ -385,6 +395,7 @@ def advise(
         people.rows,
         stated=stated,
         refused_columns=_refused_columns(described, opened),
+        found=_found_by_unchanged(described, people, 1 / k),
     )
     best = advice.best
     if best is None or best.plan is None or best.error < POOR:
@@ -460,6 +471,14 @@ def _refused_columns(schema: Schema, table: OpenedTable) -> str:
     except NotCovered as error:
         return str(error)
     return ""
+
+
+def _found_by_unchanged(schema: Schema, table: OpenedTable, chance: float) -> str:
+    """The people who are found by unchanged columns, where more are than the chance allows."""
+    names = [column.name for column in schema.released_as_is if not column.noisy]
+    known = tuple(name for name in names if name in schema.known)
+    subset = uniqueness(table, names, known=known).beyond(chance)
+    return "" if subset is None else subset.sentence()
 
 
 def _require_one(tried: Sequence[MethodTrial]) -> None:
