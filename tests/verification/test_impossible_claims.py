@@ -293,6 +293,21 @@ def test_every_figure_and_option_follows_or_is_the_owners_word(releases, name):
                 assert stated & {"how groups were formed", "unchanged records"}
 
 
+@pytest.mark.parametrize(("size", "check"), [(RECORDS, None), (RECORDS + 1, "statistics")])
+def test_groups_are_not_larger_than_the_table(releases, size, check):
+    """Whatever the sentence says that follows from the option."""
+    certificate = releases["permute"].certificate
+    (k,) = (claim.attained.k for claim in certificate.claims)
+    meaning = certificate.statistics["meaning"].replace(f"at least {k}", f"at least {size:,}")
+    assert meaning != certificate.statistics["meaning"]
+    found = failed(
+        releases["permute"],
+        options={**certificate.options, "min_size": size},
+        statistics={**certificate.statistics, "meaning": meaning},
+    )
+    assert found == (set() if check is None else {check}), found
+
+
 @pytest.mark.parametrize(
     ("changes", "check"),
     [

@@ -290,6 +290,8 @@ class Grouped(Method):
 
     def _require_room(self, schema: Schema, *, k: int, most: int) -> None:
         """Refuse sizes of groups and diversity that no group can have."""
+        if k > most:
+            raise Infeasible(f"No group of {k:,} records can be formed of {most:,}.")
         if self.max_size is not None and self.max_size < k:
             raise Infeasible(f"A group of at least {k:,} cannot have max_size = {self.max_size:,}.")
         largest = most if self.max_size is None else min(most, self.max_size)
