@@ -380,7 +380,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(crowd: Visitor) -> Non
     ):
         assert found in text
     assert "What it guarantees, and what not" in text
-    assert f"To be run in <code>{crowd.session.folder}</code>, once" in crowd.get("/choose").text
+    assert f"To be run in <code>{crowd.session.folder}</code>." in crowd.get("/choose").text
     assert "a released record is linked to" in text
     assert "recommended" in text.partition("<tbody>")[2].partition("</tr>")[0]
     crowd.post("/choose", {"method": "retention", "chance": "5"})
@@ -562,7 +562,7 @@ def test_means_and_models_may_rest_on_columns_released_as_they_are(opened: Visit
     opened.post("/asked/add", {"kind": "mean", "of": "1", "by": ["3"]})
     assert schema(opened).tables == (("age", "sex"), ("age",))
     told = words(opened.get("/asked").text)
-    assert "Model of income on age, sex depends on age by sex" in told
+    assert "Model of income on age, sex depends on age × sex" in told
     assert "Mean of age by income depends on age" in told
     for asked in ("income ~ age + sex", "age by income"):
         assert f"--ask '{asked}'" in told
