@@ -192,7 +192,7 @@ def _release_that_passes(definition: Definition, store: Store, *, accept_failed:
     if failed:
         details = "; ".join(f"{check.name}: {check.detail}" for check in failed)
         raise DoesNotHold(
-            f"A release of these answers would fail 'pramana verify' ({details}). Some answers "
+            f"A release of these answers would fail verification ({details}). Some answers "
             "may be forged. See 'pramana collect status', or close with --accept-failed.",
             code="failed-checks",
             checks=[check.name for check in failed],
@@ -240,7 +240,7 @@ def status_of(definition: Definition, store: Store) -> Status:
     if answers < FEWEST:
         return Status(answers, survey.expected, survey.minimum, None, (), tuple(warnings))
     warnings += [
-        f"A release of these answers would fail 'pramana verify': {check.name}, {check.detail}."
+        f"A release of these answers would fail verification: {check.name}, {check.detail}."
         for check in failed_checks(collected_release(definition, store))
     ]
     promised = definition.guarantees(answers)
