@@ -39,7 +39,7 @@ def test_a_plan_shows_what_it_promises(plan):
     """In short at the prompt, in sentences when printed."""
     assert repr(plan).startswith("<Plan: retention, 1,000 records; k = 10; ")
     assert "\n" not in repr(plan)
-    assert "* Whatever an attacker knows about the original values of the" in str(plan)
+    assert "* k = 10: a released record is linked to the right person with probability" in str(plan)
 
 
 def test_a_release_shows_its_columns_and_promises(people, plan):
@@ -49,7 +49,7 @@ def test_a_release_shows_its_columns_and_promises(people, plan):
     assert repr(release) == "<Release: 1,000 records of sex, region, secret>"
     assert repr(release.certificate).startswith("<Certificate: retention, 1,000 records, ")
     shown = repr(release) + str(release) + repr(release.certificate) + str(release.certificate)
-    assert "* Whatever an attacker knows about the original values of the" in shown
+    assert "* k = 10: a released record is linked to the right person with probability" in shown
     assert "diagnosis" not in shown
 
 

@@ -174,7 +174,7 @@ def read(
         encoding: of a text file, where it is not to be found out (``cp1252``).
         rename: number columns that have one name (``age``, ``age_2``).
     """
-    names = [name for name, own in ENGINES.items() if own.reads_files]
+    names = [name for name, engine in ENGINES.items() if engine.reads_files]
     if engine not in names:
         raise InputError(f"--engine must be one of {', '.join(names)}, got '{engine}'.")
     if encoding is None and not rename:

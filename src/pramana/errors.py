@@ -218,14 +218,14 @@ def unheard(*kinds: type[Warning]) -> Iterator[None]:
     Filters of warnings are those of a whole process, and a thread that was left off may put back
     older ones at any time. So the context says it too, which threads are given when they begin.
     """
-    told = _UNHEARD.set((*_UNHEARD.get(), *kinds))
+    token = _UNHEARD.set((*_UNHEARD.get(), *kinds))
     try:
         with warnings.catch_warnings():
             for kind in kinds:
                 warnings.simplefilter("ignore", kind)
             yield
     finally:
-        _UNHEARD.reset(told)
+        _UNHEARD.reset(token)
 
 
 def is_heard(kind: type[Warning]) -> bool:

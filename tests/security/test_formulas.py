@@ -156,7 +156,7 @@ def test_functions_are_evaluated_in_floating_point() -> None:
 
 def test_a_column_is_a_category_only_where_it_is_always_written_so() -> None:
     """``C(age)`` takes bins as they are; one use as a number takes their centres."""
-    assert Model.of("y ~ C(age) + C(age):a").as_categories("age")
-    assert Model.of("y ~ C(`age`)").as_categories("age")
-    assert not Model.of("y ~ C(age) + age").as_categories("age")
-    assert not Model.of("y ~ C(age > 3)").as_categories("age")
+    assert all(Model.of("y ~ C(age) + C(age):a").as_categories("age"))
+    assert all(Model.of("y ~ C(`age`)").as_categories("age"))
+    assert not all(Model.of("y ~ C(age) + age").as_categories("age"))
+    assert not all(Model.of("y ~ C(age > 3)").as_categories("age"))

@@ -117,7 +117,7 @@ class ModelView:
             shape = [1] * at + [-1] + [1] * (len(used) - at - 1)
             names = self.axes[place].columns
             codes = self.axes[place].codes(names, self.schema)
-            places |= {name: own.reshape(shape) for name, own in zip(names, codes, strict=True)}
+            places |= {name: code.reshape(shape) for name, code in zip(names, codes, strict=True)}
         np.add.at(table, tuple(places[name] for name in columns), blend.table(used))
         return table
 

@@ -54,7 +54,9 @@ class CategoryModel:
     def names(self) -> tuple[str, ...]:
         """One name a coefficient: ``category: term``, or ``category | next category`` and terms."""
         if self.family == "multinomial":
-            return tuple(f"{own}: {term}" for own in self.categories[1:] for term in self.terms)
+            return tuple(
+                f"{category}: {term}" for category in self.categories[1:] for term in self.terms
+            )
         pairs = zip(self.categories, self.categories[1:], strict=False)
         return (*(" | ".join(pair) for pair in pairs), *(t for t in self.terms if t != INTERCEPT))
 
@@ -145,7 +147,7 @@ def _labels(column: Column, values: Any, *, plain: bool) -> list[Label]:
     """The categories that occur; of a randomised column all that it may have had."""
     if isinstance(column.domain, Categories | Bins):
         gone = (None, *column.domain.missing_labels)
-        return [own for own in column.labels if own not in gone and (values == own).any()]
+        return [label for label in column.labels if label not in gone and (values == label).any()]
     if plain and values.dtype.kind in "iuf":
         raise InvalidNumber(
             f"'{column.name}' holds numbers: use family 'linear' or 'poisson', or write "

@@ -47,7 +47,7 @@ def estimate_chart(estimate: Estimate) -> Any:
         labels = [words[name][cell[name]] for name in estimate.names]
         place = {"row": labels[0], "colour": labels[-1]}
         rows.append(place | {name: float(cell[name]) for name in ("estimate", "low", "high")})
-    sides = [list(own.values()) for own in words.values()]
+    sides = [list(texts.values()) for texts in words.values()]
     interval = f"interval at level {estimate.level:g}"
     if estimate.no_interval:
         interval = "no interval can be stated"

@@ -191,7 +191,7 @@ def require_released(text: str, names: Iterable[str], released: Collection[str])
     for name in names:
         if name not in released:
             bare = re.sub(QUOTED, "", text)
-            odd = [own for own in released if own in bare and not PLAIN.fullmatch(own)]
+            odd = [name for name in released if name in bare and not PLAIN.fullmatch(name)]
             hint = "" if not odd or "~" not in text else f" Write `{odd[0]}` in backticks."
             raise UnknownColumn(
                 f"'{text}' asks for '{name}', which is not released: it was dropped or never there."
@@ -402,7 +402,7 @@ def _argument(node: ast.Call) -> ast.expr:
         case ast.Call(
             args=[ast.Name() | ast.Attribute() as column],
             keywords=[ast.keyword("levels", ast.List(levels) | ast.Tuple(levels))],
-        ) if name == "C" and levels and all(isinstance(own, ast.Constant) for own in levels):
+        ) if name == "C" and levels and all(isinstance(level, ast.Constant) for level in levels):
             return column
     raise SyntaxError
 

@@ -595,8 +595,8 @@ def _rounding(
     if not slopes or scores.family != "linear":
         return [None]
     choices = [[fitted for fitted, *_ in errors]]
-    if any(len(own) > 1 for own in errors):
-        choices += map(list, itertools.product(*(own[1:] or own for own in errors)))
+    if any(len(parts) > 1 for parts in errors):
+        choices += map(list, itertools.product(*(parts[1:] or parts for parts in errors)))
     times = len(frame) // len(errors[0][0])
     return [
         np.array([s * np.tile(e, times)[:, None] for s, e in zip(slopes, choice, strict=True)])

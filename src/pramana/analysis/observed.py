@@ -168,7 +168,7 @@ class Observed:
 
         def counted(counts: list[FloatArray]) -> Observed:
             pairs = zip(self.answers, counts, strict=True)
-            answers = tuple(answer.with_counts(own) for answer, own in pairs)
+            answers = tuple(answer.with_counts(counts) for answer, counts in pairs)
             return Observed(self.sizes, self.features, answers)
 
         for at in range(number):

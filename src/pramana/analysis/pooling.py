@@ -179,5 +179,5 @@ def _read(fit: Any) -> tuple[tuple[str, ...], FloatArray, FloatArray, float]:
     index = getattr(params, "index", None)
     names = index if index is not None and not callable(index) else range(1, values.size + 1)
     degrees = float(getattr(fit, "df_resid", inf) or inf)
-    texts = (": ".join(map(str, own)) if isinstance(own, tuple) else str(own) for own in names)
+    texts = (": ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in names)
     return tuple(texts), values, spread, degrees

@@ -226,7 +226,8 @@ def transfer_weights(
     shares = np.bincount(task, base) / base.sum()
     compared = [*names, response]
     distorted = next(
-        filter(None, (_distorted(own, compared, synthetic) for own in releases.values())), ""
+        filter(None, (_distorted(release, compared, synthetic) for release in releases.values())),
+        "",
     )
     by_task = {}
     for place, label in enumerate(labels.tolist()):

@@ -183,13 +183,13 @@ def _curves(
 
     ``counts`` are what each released cell counts towards the group.
     """
-    own, ends = counts[records.places], records.ends
+    weights, ends = counts[records.places], records.ends
 
     def running(terms: FloatArray) -> FloatArray:
         return np.concatenate([[0.0], np.cumsum(terms)[ends]])
 
-    first, second = running(records.w * own), running(records.ww * own**2)
-    original, values = running(records.ww * own), records.values[ends]
+    first, second = running(records.w * weights), running(records.ww * weights**2)
+    original, values = running(records.ww * weights), records.values[ends]
     steps = np.diff(running(records.n))
     moved = times is None and question.infer == "records"
     weight = math.sqrt(float(records.ww.sum() / records.n.sum())) if moved else 0.0

@@ -212,7 +212,7 @@ def meets(label: Label, condition: Condition, column: Column) -> bool:
     if condition.comparison not in ("=", "!="):
         return _lies_beyond(label, condition, column)
     keys = {label_key(value) for value in condition.values}
-    known = {label_key(own) for own in column.labels}
+    known = {label_key(label) for label in column.labels}
     nothing = NOTHING & keys
     if nothing and None in keys and known & {*nothing, None}:
         keys -= {*nothing, None} - known
@@ -237,7 +237,9 @@ def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
         )
     domain, missing = column.domain, (None, *column.labels_for_missing)
     present = [label for label in column.labels if label not in missing]
-    if not isinstance(domain, Bins) and not all(isinstance(own, int | float) for own in present):
+    if not isinstance(domain, Bins) and not all(
+        isinstance(value, int | float) for value in present
+    ):
         raise NotCovered(
             f"'{column.name}' is randomised and holds no numbers: filter it by = or != and its "
             f"labels ({_listed(column, 4)}).",
@@ -254,7 +256,7 @@ def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
 
 def _listed(column: Column, most: int) -> str:
     """The first labels, and dots where there are more."""
-    names = [label_text(own) or "missing" for own in column.labels]
+    names = [label_text(label) or "missing" for label in column.labels]
     return ", ".join(names if len(names) <= most else [*names[:most], "..."])
 
 
@@ -325,7 +327,7 @@ def require_values(response: Iterable[Column], covariates: Iterable[Column]) -> 
 
     A covariate in bins may be represented by their centres, as a randomised one, or by its labels.
     """
-    for column in (*response, *(own for own in covariates if own.drawn)):
+    for column in (*response, *(covariate for covariate in covariates if covariate.drawn)):
         if column.binned:
             raise NotCovered(
                 f"'{column.name}' was released in bins, so that there is no model of its values. "

@@ -577,7 +577,7 @@ class Release:
         if method != "posterior":
             raise InvalidNumber("Copies have a posterior with method='posterior' alone.")
         streams = [keystream.apart(Stream("copy", copy)) for copy in range(int(copies))]
-        return [self.synthesized(own, margins=margins, redraw=True) for own in streams]
+        return [self.synthesized(stream, margins=margins, redraw=True) for stream in streams]
 
     def synthesized(
         self,

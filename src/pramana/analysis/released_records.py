@@ -251,7 +251,7 @@ class ReleasedRecords:
             column = self.certificate.schema.column(name)
             number = is_number(self.opened.schema.field(name).type)
             missing = column.labels_for_missing
-            gone = tuple(own for own in missing if not number or isinstance(own, int | float))
+            gone = tuple(label for label in missing if not number or isinstance(label, int | float))
             if gone and not column.randomised:
                 more.append(Condition(name, "!=", gone))
         return (*where, *more)
@@ -331,7 +331,7 @@ class ReleasedRecords:
         for condition in conditions:
             column = self.certificate.schema.column(condition.column)
             labels = kept.get(column.name, column.labels)
-            kept[column.name] = tuple(own for own in labels if meets(own, condition, column))
+            kept[column.name] = tuple(label for label in labels if meets(label, condition, column))
         return kept
 
 

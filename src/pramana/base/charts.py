@@ -128,8 +128,8 @@ def _readable(value: Any) -> Any:
         plain = re.sub(r"[\n\t]", " ", readable(value))
         return f"{plain} " if OWN.fullmatch(plain) else plain
     if isinstance(value, dict):
-        return {_readable(name): _readable(own) for name, own in value.items()}
-    return [_readable(own) for own in value] if isinstance(value, list | tuple) else value
+        return {_readable(name): _readable(item) for name, item in value.items()}
+    return [_readable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def write_picture(chart: Any, path: Path) -> None:

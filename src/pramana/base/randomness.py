@@ -345,10 +345,10 @@ def _order_by_range(
     order: Words = np.argsort(ranges, kind="stable").astype(np.uint64)
     begin = 0
     for count in np.bincount(ranges, minlength=2**bits).tolist():
-        own = order[begin : begin + count]
-        order[begin : begin + count] = own[
+        tied = order[begin : begin + count]
+        order[begin : begin + count] = tied[
             order_of_words(
-                words[own], keystream=keystream, stream=stream, first_rank=first_rank + begin,
+                words[tied], keystream=keystream, stream=stream, first_rank=first_rank + begin,
                 shared_bits=shared_bits + bits,
             )
         ]  # fmt: skip

@@ -57,7 +57,7 @@ def plain(result: object, names: str = "") -> Form:
     def form(value: Any) -> Any:
         if hasattr(value, "to_json"):
             return value.to_json()
-        return [form(own) for own in value] if isinstance(value, tuple | list) else value
+        return [form(item) for item in value] if isinstance(value, tuple | list) else value
 
     return {name: form(getattr(result, name)) for name in names.split() or vars(result)}
 

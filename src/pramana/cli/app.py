@@ -63,6 +63,7 @@ COMMANDS: Final = {
     "describe": "BriefCommand",
     "estimate": "BriefCommand",
     "audit": "BriefCommand",
+    "report": "BriefCommand",
 }
 """Verbs whose brief help leaves options out."""
 

@@ -233,10 +233,13 @@ def report(
       --external: For publication: nothing but the release and its certificate.
       --name TEXT: Name of the data, for the title.
       --office TEXT: Office that releases the data.
-      --date TEXT: Date of the report; today by default.
       --language CODE: Language of the report: en or de.
       --evidence: Write a folder for review boards and catalogues: DDI, Croissant and more.
       --force: Replace an existing file.
+
+    Seldom:
+      --date TEXT: Date of the report; today by default.
+      --rename: Make duplicate column names of the original data unique.
 
     Example:
       pramana report release/ --original people.csv -o internal.html
@@ -331,8 +334,8 @@ def _show_advice(advice: Advice, commands: list[str], further: list[Hint]) -> No
     name, heads, rows = advice.beside()
     if name:
         console.print(f"Records by {name}, the largest cells:", markup=False)
-        for own, part in side_by_side(heads, rows, fixed=2, width=console.width):
-            console.print(table_of(own, part, right=own[1:]))
+        for part_heads, part in side_by_side(heads, rows, fixed=2, width=console.width):
+            console.print(table_of(part_heads, part, right=part_heads[1:]))
             console.print()
     for sentence in advice.why():
         bullet(console, sentence, style="green")

@@ -246,7 +246,7 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
     for sentence in (*plan.means, *plan.choice):
         bullet(console, sentence)
     schema = plan.schema
-    unchanged = [own for own in schema.released_as_is if not (own.binned or own.noisy)]
+    unchanged = [column for column in schema.released_as_is if not (column.binned or column.noisy)]
     for treatment, columns in (
         ("Binned, not randomised", schema.binned),
         ("With noise, not randomised", schema.noisy),

@@ -378,7 +378,8 @@ def _translations(definition: Definition) -> Form:
                 "language": language,
                 "direction": one.direction,
                 "questions": [
-                    {"text": own.text, "labels": dict(own.labels)} for own in one.questions
+                    {"text": question.text, "labels": dict(question.labels)}
+                    for question in one.questions
                 ],
             }
             for language, one in languages.items()

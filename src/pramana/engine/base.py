@@ -335,10 +335,10 @@ def sums_in(answer: pa.Table) -> dict[str, FloatArray]:
     """The sums of an answer by their short names; a record without a weight counts zero."""
     there = set(answer.column_names)
     named = {name: sum_name(name) for name in SUMS}
-    columns = {name: answer.column(own) for name, own in named.items() if own in there}
+    columns = {name: answer.column(source) for name, source in named.items() if source in there}
     return {
-        name: (own.fill_null(0) if own.null_count else own).to_numpy().astype(np.float64)
-        for name, own in columns.items()
+        name: (column.fill_null(0) if column.null_count else column).to_numpy().astype(np.float64)
+        for name, column in columns.items()
     }
 
 

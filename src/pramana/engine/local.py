@@ -160,7 +160,9 @@ class LocalTable(SteppedTable):
 
 def _mapped(parts: Iterator[Part], step: MapBatches) -> Iterator[Part]:
     for part in parts:
-        yield replace(part, load=partial(lambda own: step(own.load(), own.position), part))
+        yield replace(
+            part, load=partial(lambda part_now: step(part_now.load(), part_now.position), part)
+        )
 
 
 def _cells(columns: int) -> Callable[[Part], int]:

@@ -211,8 +211,8 @@ class Shuffler:
         skipped, many = begin - int(ends[first] - self._counts[first]), end - begin
         rows, others = ranges[0]
         if len(ranges) > 1:
-            rows = np.concatenate([own for own, _ in ranges])
-            others = _concatenated([own for _, own in ranges])
+            rows = np.concatenate([rows_of_range for rows_of_range, _ in ranges])
+            others = _concatenated([rows_of_range for _, rows_of_range in ranges])
         rows = rows[skipped : skipped + many] if len(rows) else rows
         others = others.slice(skipped, many) if others.num_columns else others
         return self._layout.unpack(rows, others, many)

@@ -220,18 +220,18 @@ def _grid_finding(grids: Form) -> Finding:
     """The least cost of a grid is small for every design, and coarse steps hide a table."""
     steps, tables, matrices = (grids[name] for name in ("steps", "tables", "matrices"))
     costs = {
-        name: own for name, own in grids.items() if name not in ("steps", "tables", "matrices")
+        name: grid for name, grid in grids.items() if name not in ("steps", "tables", "matrices")
     }
     return Finding(
         "Does publishing on a grid of probabilities cost little?",
         "not discussed",
         "; ".join(
             f"{many} steps a decade: "
-            + ", ".join(f"{name} {own[place]:+.2%}" for name, own in costs.items())
+            + ", ".join(f"{name} {by_place[place]:+.2%}" for name, by_place in costs.items())
             + f", {tables[place]} tables share {matrices[place]} matrices"
             for place, many in enumerate(steps)
         ),
-        all(min(own) <= ROUNDED for own in costs.values())
+        all(min(by_place) <= ROUNDED for by_place in costs.values())
         and matrices[0] < matrices[-1] <= tables[0],
         f"at most {ROUNDED:.0%} more of what is minimised on some grid, and fewer matrices on the "
         "coarsest grid than on the finest",

@@ -412,8 +412,8 @@ def _loading_finding(loadings: dict[str, Any]) -> Finding:
         "Does less loading of the Gaussian dither re-identify more?",
         "yes; 1/3 is taken (Section 4.3)",
         "; ".join(
-            f"alpha {loading:.2g}: {own * 5:.2f} / k"
-            for loading, own in zip(loadings["loading"], average, strict=True)
+            f"alpha {loading:.2g}: {share * 5:.2f} / k"
+            for loading, share in zip(loadings["loading"], average, strict=True)
         ),
         average == sorted(average, reverse=True) and average[0] <= 1 / 5,
         "falls with each larger loading, and is at most 1/k",

@@ -49,7 +49,7 @@ def cli_options() -> tuple[CliOption, ...]:
     """The options of all guarantees, each flag once; guarantees with one number come first."""
     by_flag: dict[str, CliOption] = {}
     for kind in sorted(
-        GUARANTEES.values(), key=lambda own: sum(x.required for x in own.cli_options)
+        GUARANTEES.values(), key=lambda kind: sum(x.required for x in kind.cli_options)
     ):
         for option in kind.cli_options:
             by_flag.setdefault(option.flag, option)
@@ -96,7 +96,7 @@ def guarantees_from_options(
     for kind in GUARANTEES.values():  # an option that only goes with another one
         for option in kind.cli_options:
             if option.field in set(given) - taken:
-                main = next(own.flag for own in kind.cli_options if own.required)
+                main = next(option.flag for option in kind.cli_options if option.required)
                 raise InputError(f"{option.flag} goes with {main}: give {main} too.")
     return sorted(asked, key=lambda guarantee: list(GUARANTEES).index(guarantee.name))
 

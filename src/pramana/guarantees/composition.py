@@ -85,7 +85,7 @@ class Outline:
                 steps = [((Fraction(1), *mixture),) for mixture in mixtures]
             else:
                 chances = [Fraction(one.weight, TOTAL) for one in mechanism.sets]
-                steps = [tuple((p, *own) for p, own in zip(chances, mixtures, strict=True))]
+                steps = [tuple((p, *mixture) for p, mixture in zip(chances, mixtures, strict=True))]
         else:
             steps = [
                 ((Fraction(1), len(step.labels), max(map(mixture_above, step.matrices))),)
@@ -104,7 +104,8 @@ class Outline:
 
     def beside(self, other: Outline) -> Outline:
         """The outline of the channel that releases both, of the same record and in one shuffle."""
-        swap = math.prod((own.swap for own in (*self.rounds, *other.rounds)), start=Fraction(1))
+        rounds = (*self.rounds, *other.rounds)
+        swap = math.prod((outline.swap for outline in rounds), start=Fraction(1))
         if self.gamma is None or other.gamma is None:
             return Outline(None, swap, ())
         return Outline(self.gamma * other.gamma, swap, self.steps + other.steps)
@@ -311,7 +312,7 @@ class Disclosure:
         if self.rows is not None and self.rows == other.rows:
             return True
         common = self.owned.keys() & other.owned.keys()
-        same = all(self.owned[own] == other.owned[own] for own in common)
+        same = all(self.owned[name] == other.owned[name] for name in common)
         return bool(common) and same and self.kept == other.kept
 
     def agrees_on(self, name: str, other: Disclosure) -> bool:
@@ -325,8 +326,8 @@ class Disclosure:
             field: frozenset(names.get(name, name) for name in getattr(self, field))
             for field in _SETS
         }
-        marks = {names.get(name, name): own for name, own in self.marks.items()}
-        forms = {names.get(name, name): own for name, own in self.forms.items()}
+        marks = {names.get(name, name): mark for name, mark in self.marks.items()}
+        forms = {names.get(name, name): form for name, form in self.forms.items()}
         return replace(self, **sets, marks=marks, forms=forms)
 
     def to_json(self) -> Form:

@@ -151,12 +151,12 @@ def through_margins(mechanism: Mechanism, counts: Counts, keys: tuple[str, ...])
         part = Counts(margin.columns, margin.labels, margin.cells[inside], margin.numbers[inside])
         first = [part.cells[0, part.columns.index(name)] for name in strata]
         labels = [part.labels[part.columns.index(name)] for name in strata]
-        stratum = {n: own[c] for n, own, c in zip(strata, labels, first, strict=True)}
+        stratum = {n: names[c] for n, names, c in zip(strata, labels, first, strict=True)}
         table, margins = _tensor(part, steps, unchanged[inside], keys, stratum, width=width)
-        units += sum(4 * own.matrix.size for own in margins)
+        units += sum(4 * key_margin.matrix.size for key_margin in margins)
         total, highest = table.astype(float), (table > 0).astype(float)
-        for axis, own in enumerate(margins, start=1):
-            total, highest = own.add(total, axis), own.highest(highest, axis)
+        for axis, key_margin in enumerate(margins, start=1):
+            total, highest = key_margin.add(total, axis), key_margin.highest(highest, axis)
         below, above = below + total, np.maximum(above, highest)
     ratio = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
     return min(1.0, float(ratio.max(initial=0.0)) * (1 + units * 2.0**-52))

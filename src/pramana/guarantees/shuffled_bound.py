@@ -555,8 +555,8 @@ class _Steps:
         count = len(points)
         side = math.isqrt(count - 1) + 1
         far, near = (
-            np.multiply.outer(own / 2, self.value)
-            for own in (points[::side], points[:side] - points[0])
+            np.multiply.outer(steps / 2, self.value)
+            for steps in (points[::side], points[:side] - points[0])
         )
         (s, c), (t, d) = ((np.sin(half), np.cos(half)) for half in (far, near))
         sines, others = 2 * weight * s * c, (t * d).T

@@ -166,7 +166,7 @@ class SpontaneousRecognition(Guarantee):
                 bool(other.choices) or other.width <= self.width
             )
         return bool(other.choices) and all(
-            any(set(keys) <= set(own) for own in self.choices) for keys in other.choices
+            any(set(keys) <= set(choice) for choice in self.choices) for keys in other.choices
         )
 
     def answers(self, asked: SpontaneousRecognition) -> bool:

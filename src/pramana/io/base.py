@@ -139,7 +139,7 @@ def format_of(path: str | Path) -> TableFormat:
 
 def format_to_write(path: str | Path) -> TableFormat:
     """The format in which a table is written to a path, by its ending; nothing is compressed."""
-    known = {e: name for name, own in FORMATS.items() if own.writes for e in own.endings}
+    known = {e: name for name, member in FORMATS.items() if member.writes for e in member.endings}
     ending = Path(path).suffix.lower()
     if ending not in known:
         raise InvalidTable(

@@ -103,7 +103,7 @@ class LabelledFormat(Format):
 
     def _fitting(self, labels: Labels) -> Labels:
         """The labels that such files can store; a notice names columns whose labels are cut."""
-        variables = {name: self.variable_label(own) for name, own in labels.variables.items()}
+        variables = {name: self.variable_label(label) for name, label in labels.variables.items()}
         values = {
             name: {
                 value: cut
@@ -262,7 +262,7 @@ def _missing_codes(
     missing: dict[str, tuple[Label, ...]] = {}
     letters = about.missing_user_values or {}
     for name, ranges in (about.missing_ranges or {}).items():
-        low_high = [(own["lo"], own["hi"]) for own in ranges]
+        low_high = [(ends["lo"], ends["hi"]) for ends in ranges]
         missing[name] = codes_within(low_high, table.column(name), value_labels.get(name, {}))
     for name in table.column_names:
         present, labelled = letters.get(name) or (), value_labels.get(name, {})
@@ -293,7 +293,9 @@ def _column(name: str, values: list[Any]) -> pa.Array:
     if any(issubclass(kind, str) for kind in kinds) and any(
         issubclass(kind, int | float) for kind in kinds
     ):
-        values = [STATA_CODES.get(own, own) if isinstance(own, str) else own for own in values]
+        values = [
+            STATA_CODES.get(value, value) if isinstance(value, str) else value for value in values
+        ]
     try:
         array = pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -342,8 +344,8 @@ def opened_with_codes(
             fitted = fitted.set_column(table.column_names.index(name), name, cleared)
         return replace(opened(fitted), fit=fit)
 
-    def opened(own: pa.Table) -> OpenedTable:
-        return OpenedTable.of_arrow(own, kind=file_format, source=path, labels=labels)
+    def opened(table: pa.Table) -> OpenedTable:
+        return OpenedTable.of_arrow(table, kind=file_format, source=path, labels=labels)
 
     return replace(opened(table), fit=fit if labels.missing else None)
 
@@ -395,7 +397,7 @@ def _label_options(form: LabelledFormat, table: pa.Table, frame: Any, labels: La
     texts = {item.name for item in table.schema if pa.types.is_string(item.type)}
     names = table.column_names
     value_labels = {
-        name: {v: own for v, own in labels.values[name].items() if isinstance(v, str) == text}
+        name: {v: label for v, label in labels.values[name].items() if isinstance(v, str) == text}
         for name, text in ((name, name in texts) for name in names if name in labels.values)
     }
     codes = {
@@ -406,7 +408,7 @@ def _label_options(form: LabelledFormat, table: pa.Table, frame: Any, labels: La
     }
     options: Form = {
         "column_labels": {name: labels.variables.get(name) for name in names},
-        "variable_value_labels": {name: own for name, own in value_labels.items() if own},
+        "variable_value_labels": {name: texts for name, texts in value_labels.items() if texts},
     }
     if form.name == "sav":
         options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
@@ -422,11 +424,11 @@ def _spss_ranges(
     """Missing values as SPSS declares them; a notice names columns whose codes do not fit."""
     ranges = {
         name: _spss_range(
-            own, {*table.column(name).unique().drop_null().to_pylist(), *labelled.get(name, ())}
+            coded, {*table.column(name).unique().drop_null().to_pylist(), *labelled.get(name, ())}
         )
-        for name, own in codes.items()
+        for name, coded in codes.items()
     }
-    undeclared = [name for name, own in ranges.items() if not own]
+    undeclared = [name for name, ends in ranges.items() if not ends]
     if undeclared:
         warnings.warn(
             "SPSS declares up to three values of a column missing, or a range and one value, and "
@@ -435,7 +437,7 @@ def _spss_ranges(
             Notice,
             stacklevel=2,
         )
-    return {name: own for name, own in ranges.items() if own}
+    return {name: ends for name, ends in ranges.items() if ends}
 
 
 def _spss_range(codes: Sequence[Any], values: Collection[Any]) -> list[Any]:
@@ -456,9 +458,11 @@ def _spss_range(codes: Sequence[Any], values: Collection[Any]) -> list[Any]:
 def _use_stata_letters(frame: Any, options: Form, codes: Mapping[str, tuple[Label, ...]]) -> None:
     """Put the letters .a to .z, from which pyreadstat writes them, for the numbers of Stata."""
     letters: dict[Label, str] = {code: letter for letter, code in STATA_CODES.items()}
-    by_column = {name: own for name, own in codes.items() if all(code in letters for code in own)}
-    for name, own in by_column.items():
-        frame[name] = frame[name].astype(object).replace({code: letters[code] for code in own})
+    by_column = {
+        name: coded for name, coded in codes.items() if all(code in letters for code in coded)
+    }
+    for name, coded in by_column.items():
+        frame[name] = frame[name].astype(object).replace({code: letters[code] for code in coded})
         labelled = options["variable_value_labels"].get(name, {})
         if labelled:
             options["variable_value_labels"][name] = {
@@ -466,7 +470,7 @@ def _use_stata_letters(frame: Any, options: Form, codes: Mapping[str, tuple[Labe
             }
     if by_column:
         options["missing_user_values"] = {
-            name: [letters[code] for code in own] for name, own in by_column.items()
+            name: [letters[code] for code in coded] for name, coded in by_column.items()
         }
 
 

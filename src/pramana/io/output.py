@@ -123,8 +123,8 @@ def _cleared_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
         return array
     indices = array.indices
     data = np.frombuffer(indices.buffers()[1], indices.type.to_pandas_dtype())
-    told = partly_told(data[indices.offset :][: len(array)], ~_missing(array))
-    return pa.DictionaryArray.from_arrays(told, array.dictionary, safe=False)
+    known = partly_told(data[indices.offset :][: len(array)], ~_missing(array))
+    return pa.DictionaryArray.from_arrays(known, array.dictionary, safe=False)
 
 
 @cache
@@ -195,8 +195,8 @@ def write_records(
 
 def _own_metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
     """The metadata of this program; no other is written."""
-    own = {key: value for key, value in (schema.metadata or {}).items() if key == b"pramana"}
-    return own or None
+    ours = {key: value for key, value in (schema.metadata or {}).items() if key == b"pramana"}
+    return ours or None
 
 
 def group_size(columns: int) -> int:

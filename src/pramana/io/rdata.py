@@ -141,7 +141,7 @@ def _attributes(parsed: Any, convert: Any) -> Form:
 
 
 def _classes(about: Form) -> list[str]:
-    return [str(own) for own in about.get("class", ())]
+    return [str(name) for name in about.get("class", ())]
 
 
 def _column(name: str, value: Any, about: Form) -> pa.Array:
@@ -157,7 +157,7 @@ def _column(name: str, value: Any, about: Form) -> pa.Array:
     if "Date" in classes:
         return _moments(value, 1.0, pa.int32()).cast(pa.date32())
     if "POSIXct" in classes:
-        zone = next((str(own) for own in about.get("tzone", ()) if own), "UTC")
+        zone = next((str(name) for name in about.get("tzone", ()) if name), "UTC")
         try:
             pa.scalar(0, pa.timestamp("us", zone)).cast(pa.string())
         except pa.ArrowInvalid:

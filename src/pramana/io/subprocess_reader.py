@@ -196,16 +196,16 @@ def _spelled(labels: Labels) -> Form:
     """Labels for JSON; labels of values as pairs, since values may be numbers."""
     return {
         "variables": dict(labels.variables),
-        "values": {name: list(own.items()) for name, own in labels.values.items()},
+        "values": {name: list(texts.items()) for name, texts in labels.values.items()},
         "measures": dict(labels.measures),
-        "missing": {name: list(own) for name, own in labels.missing.items()},
+        "missing": {name: list(codes) for name, codes in labels.missing.items()},
     }
 
 
 def _labels(form: Form) -> Labels:
     return Labels(
         form["variables"],
-        {name: dict(own) for name, own in form["values"].items()},
+        {name: dict(texts) for name, texts in form["values"].items()},
         form["measures"],
-        {name: tuple(own) for name, own in form["missing"].items()},
+        {name: tuple(codes) for name, codes in form["missing"].items()},
     )

@@ -207,13 +207,13 @@ class _TableDigests:
     def printed(self) -> TablePrints:
         """The fingerprints of all that was added."""
         columns = {name: one.printed(name) for name, one in self._columns.items()}
-        own = tuple(name for name, one in self._columns.items() if one.own)
-        told = {name: total for name, total in self._beside.items() if name in own}
+        distinct = tuple(name for name, one in self._columns.items() if one.own)
+        totals = {name: total for name, total in self._beside.items() if name in distinct}
         return TablePrints(
             columns,
             self._keyed("rows", self._rows),
-            {name: self._keyed("beside", total) for name, total in told.items()},
-            own,
+            {name: self._keyed("beside", total) for name, total in totals.items()},
+            distinct,
         )
 
     def _keyed(self, what: str, total: Words) -> str:

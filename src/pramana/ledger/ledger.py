@@ -338,7 +338,7 @@ def marked(entries: Sequence[LedgerEntry]) -> list[Disclosure]:
                         marks[j].setdefault(b, set()).add(f"{j}.{b}")
     first: dict[str, str] = {}  # the name under which values were entered first
     disclosures = []
-    for entry, own in zip(entries, marks, strict=True):
+    for entry, marked in zip(entries, marks, strict=True):
         names = {}
         released = sorted(entry.disclosed.columns & entry.columns.keys())
         prints = [entry.columns[name].values for name in released]
@@ -346,7 +346,7 @@ def marked(entries: Sequence[LedgerEntry]) -> list[Disclosure]:
             known = first.setdefault(values, name)
             if prints.count(values) == 1 and known not in entry.columns:
                 names[name] = known
-        shown = replace(entry.disclosed, marks={name: frozenset(m) for name, m in own.items()})
+        shown = replace(entry.disclosed, marks={name: frozenset(m) for name, m in marked.items()})
         disclosures.append(shown.renamed(names))
     return disclosures
 
@@ -435,7 +435,7 @@ class Booking:
                 words = repr((column.name, column.recoding, domain)).encode()
                 values = shown.columns[column.name].values
                 forms[column.name] = f"{values}-{hashlib.sha256(words).hexdigest()}"
-            owned = {self.truth.columns[name].values: own for name, own in shown.beside.items()}
+            owned = {self.truth.columns[name].values: total for name, total in shown.beside.items()}
         return LedgerEntry(
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             people=self.people,

@@ -79,7 +79,7 @@ class Randomiser:
         """Released codes of randomised and binned columns, and the other released columns."""
         drawn: dict[str, Codes] = {}
         for step in self._steps:
-            cells = step.cells([self.codes(own, batch, position) for own in step.columns])
+            cells = step.cells([self.codes(name, batch, position) for name in step.columns])
             if step.step.matrix is not None:
                 released = randomise(
                     step.step.matrix,
@@ -283,12 +283,12 @@ class Reporter(Randomiser):
         self._wholes.draw(asked, words, original, reports)
         # Sets without some impossible combinations
         for number in np.flatnonzero(~self._wholes.whole).tolist():
-            codec, own = self._codecs[number], np.flatnonzero(asked == number)
+            codec, chosen = self._codecs[number], np.flatnonzero(asked == number)
             rows = [self._names.index(name) for name in codec.step.columns]
-            cells = codec.cells([original[row][own] for row in rows])
+            cells = codec.cells([original[row][chosen] for row in rows])
             assert codec.step.matrix is not None  # noqa: S101 - reports have no strata
-            drawn = sample(codec.step.matrix, cells, words[own]).astype(np.int64)
-            reports[own] = drawn + self._starts[number]
+            drawn = sample(codec.step.matrix, cells, words[chosen]).astype(np.int64)
+            reports[chosen] = drawn + self._starts[number]
         return self._with({REPORTED: reports}, batch)
 
     def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
@@ -303,8 +303,8 @@ class Reporter(Randomiser):
             else:
                 column = batch.column(field.name)
                 if self.schema.column(field.name).binned:
-                    own = self.schema.column(field.name)
-                    column = self._decode(own, column.to_numpy(), position)
+                    described = self.schema.column(field.name)
+                    column = self._decode(described, column.to_numpy(), position)
             arrays.append(column)
         return pa.RecordBatch.from_arrays(arrays, schema=self.released)
 

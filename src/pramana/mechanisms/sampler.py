@@ -121,8 +121,8 @@ def sample_by_stratum(
     begin = 0
     for matrix, end in zip(matrices, ends.tolist(), strict=True):
         if end > begin:
-            own = order[begin:end]
-            out[own] = sample(matrix, codes[own], words[own])
+            chosen = order[begin:end]
+            out[chosen] = sample(matrix, codes[chosen], words[chosen])
         begin = end
     return out
 
@@ -537,8 +537,8 @@ class _Binomials:
         for attempt in (1, 2, 3):
             with localcontext(prec=60 * attempt + 20):
                 height = (
-                    sum(_log_factorial(own, attempt) for own in (mode, trials - mode))
-                    - sum(_log_factorial(own, attempt) for own in (value, trials - value))
+                    sum(_log_factorial(count, attempt) for count in (mode, trials - mode))
+                    - sum(_log_factorial(count, attempt) for count in (value, trials - value))
                     + (value - mode) * (Decimal(success).ln() - Decimal(whole - success).ln())
                     + step * Decimal(2).ln()
                 )
@@ -561,8 +561,10 @@ def _leading(bits: Words, keystream: Keystream, stream: Stream, used: int) -> In
         if not len(silent):
             break
         steps[silent] += 63
-        own = Stream(stream, turn)
-        bits[silent] = [int(keystream.words(own, used + int(at), 1)[0]) >> 1 for at in silent]
+        turn_stream = Stream(stream, turn)
+        bits[silent] = [
+            int(keystream.words(turn_stream, used + int(at), 1)[0]) >> 1 for at in silent
+        ]
         silent = silent[bits[silent] == 0]
     lowest = (bits & (~bits + np.uint64(1))).astype(np.float64)  # a power of 2, exactly
     return steps + np.frexp(lowest)[1] - 1

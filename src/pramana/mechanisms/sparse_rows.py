@@ -254,15 +254,15 @@ class SparseRows(TransitionMatrix):
     @property
     def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Expected ``spread`` of a record by value: own (twice), most and least of others."""
-        own, most, least = (np.zeros(self.size) for _ in range(3))
+        diagonal, most, least = (np.zeros(self.size) for _ in range(3))
         for block, squares in self._inverse_squares():
             found, each = self.sparse @ squares, np.arange(len(block))
-            own[block] = found[block, each]
+            diagonal[block] = found[block, each]
             found[block, each] = -np.inf
             most[block] = found.max(axis=0)
             found[block, each] = np.inf
             least[block] = found.min(axis=0)
-        return own, own, most, least
+        return diagonal, diagonal, most, least
 
     def _inverse_squares(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Columns of the inverse, squared, a block at a time: it is never written out."""
@@ -435,7 +435,7 @@ class ListedCells(SparseRows):
             "sources": packed(_passed(sources)),
             "rows": packed(rows),
             "lengths": packed([len(targets) for targets, _ in patterns]),
-            "targets": packed([step for own, _ in patterns for step in _passed(own)]),
+            "targets": packed([step for steps, _ in patterns for step in _passed(steps)]),
             "which": packed([place for _, places in patterns for place in places]),
             "weights": " ".join(map(_share, weights[order].tolist())),
         }
@@ -445,53 +445,53 @@ class ListedCells(SparseRows):
         """The reverse of :meth:`to_json`."""
         axes = [[label_from_json(label) for label in axis] for axis in form["axes"]]
         sizes = [len(axis) for axis in axes]
-        own = listed_form(form, sizes)
+        listed = listed_form(form, sizes)
         labels: list[Any] = []
-        for cell in own["cells"]:
+        for cell in listed["cells"]:
             values: list[Label] = []
             for axis in reversed(axes):
                 cell, code = divmod(cell, len(axis))
                 values.append(axis[code])
             labels.append(tuple(reversed(values)) if len(axes) > 1 else values[0])
         weights = np.array(listed_weights(form["weights"]), dtype=np.uint64)
-        ends = np.concatenate([[0], np.cumsum(np.array(own["lengths"], dtype=np.int64))])
-        rows = np.array(own["rows"], dtype=np.int64)
+        ends = np.concatenate([[0], np.cumsum(np.array(listed["lengths"], dtype=np.int64))])
+        rows = np.array(listed["rows"], dtype=np.int64)
         lengths = np.diff(ends)[rows]
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         entry = np.repeat(ends[rows], lengths) + within
         return cls.from_moves(
             labels,
-            rows=np.repeat(np.array(own["sources"], dtype=np.int64), lengths),
-            columns=np.array(own["targets"], dtype=np.int64)[entry],
-            moves=weights[np.array(own["which"], dtype=np.int64)[entry]],
+            rows=np.repeat(np.array(listed["sources"], dtype=np.int64), lengths),
+            columns=np.array(listed["targets"], dtype=np.int64)[entry],
+            moves=weights[np.array(listed["which"], dtype=np.int64)[entry]],
         )
 
 
 def listed_form(form: Form, sizes: list[int]) -> dict[str, list[int]]:
     """The numbers of a JSON form; a ``ValueError`` where a text holds none."""
     names = ("cells", "sources", "rows", "lengths", "targets", "which")
-    own = {name: unpacked(form[name]) for name in names}
+    lists = {name: unpacked(form[name]) for name in names}
     if form["rising"]:
-        own["cells"] = _places(own["cells"]) if form["cells"] else list(range(prod(sizes)))
-    own["sources"] = _places(own["sources"])
+        lists["cells"] = _places(lists["cells"]) if form["cells"] else list(range(prod(sizes)))
+    lists["sources"] = _places(lists["sources"])
     rows, new = [], 0
-    for row in own["rows"]:
+    for row in lists["rows"]:
         rows.append(row - 1 if row else new)
         new += not row
-    if max(own["lengths"], default=0) > len(own["targets"]):
+    if max(lists["lengths"], default=0) > len(lists["targets"]):
         raise ValueError("a row is longer than all of them")
-    targets = iter(own["targets"])
-    own["targets"] = [
-        place for length in own["lengths"] for place in _places(islice(targets, length))
+    targets = iter(lists["targets"])
+    lists["targets"] = [
+        place for length in lists["lengths"] for place in _places(islice(targets, length))
     ] + list(targets)
-    return own | {"rows": rows}
+    return lists | {"rows": rows}
 
 
 def listed_weights(text: str) -> list[int]:
     """The weights of a JSON form: whole numbers, or shares times 2**64, rounded down."""
     if not re.fullmatch(WEIGHTS, text):
         raise ValueError("not weights")
-    return [int(own) if own.isdigit() else int(float(own) * TOTAL) for own in text.split()]
+    return [int(word) if word.isdigit() else int(float(word) * TOTAL) for word in text.split()]
 
 
 def _share(weight: int) -> str:

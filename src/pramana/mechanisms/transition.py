@@ -543,9 +543,9 @@ def _other_of_gamma(size: int, gamma: float | Fraction) -> int:
     return min(math.ceil(TOTAL / (Fraction(gamma) + size - 1)), TOTAL // size)
 
 
-def _mix(counts: ArrayLike, axis: int, own: float, everyone: float) -> FloatArray:
-    """Own * x + everyone * sum(x): what (own I + everyone J) does along an axis."""
+def _mix(counts: ArrayLike, axis: int, stays: float, everyone: float) -> FloatArray:
+    """Own * x + everyone * sum(x): what (stays I + everyone J) does along an axis."""
     table = np.asarray(counts, dtype=np.float64)
-    mixed: FloatArray = own * table
+    mixed: FloatArray = stays * table
     mixed += everyone * table.sum(axis=axis, keepdims=True)  # no second table in between
     return mixed

@@ -113,7 +113,7 @@ class ShuffledMarginals(AttributeSampling):
             raise Infeasible(f"Method {self.name} needs a delta above 0, and 2 records or more.")
 
         def made(budget: float, trim: float = 0.0) -> ShuffledRounds:
-            ratios = ratios_of([cells.count(own) for own in weights], weights.values(), budget)
+            ratios = ratios_of([cells.count(table) for table in weights], weights.values(), budget)
             return _mechanism(zip(weights, 1 + (ratios - 1) * (1 - trim), strict=True), cells)
 
         def attained(budget: float) -> float:
@@ -252,8 +252,8 @@ def ratios_of(sizes: Sequence[int], weights: Iterable[float], budget: float) -> 
     np.float64(10.0)
     """
     shares = _shares(np.asarray(sizes), weights)
-    own = budget * shares / shares.sum()
-    found: FloatArray = 1 + own / 4 + np.sqrt(own**2 / 16 + own * np.asarray(sizes) / 2)
+    budgets = budget * shares / shares.sum()
+    found: FloatArray = 1 + budgets / 4 + np.sqrt(budgets**2 / 16 + budgets * np.asarray(sizes) / 2)
     return found
 
 

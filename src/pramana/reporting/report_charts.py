@@ -226,8 +226,8 @@ def _interval_text(view: ColumnView, place: int) -> str:
 def _description(view: ColumnView, place: int) -> str:
     """All that the chart shows of one value, in words."""
     words = [
-        f"{gettext(SERIES[kind])} {rounded_percent(own[place])}"
-        for kind, own in view.series.items()
+        f"{gettext(SERIES[kind])} {rounded_percent(shares[place])}"
+        for kind, shares in view.series.items()
     ]
     if words:
         words[0] += _interval_text(view, place)

@@ -477,8 +477,8 @@ def counts_with_kept(
     codes: list[Codes] = [encode(column, cells.column(column.name)) for column in coded]
     labels: list[tuple[Label, ...]] = [column.labels for column in coded]
     for name in kept:
-        own, values = _as_they_stand(name, cells.column(name))
-        codes.append(own)
+        codes_of_column, values = _as_they_stand(name, cells.column(name))
+        codes.append(codes_of_column)
         labels.append(values)
     counter = Counter(names, labels)
     counter.add(codes, np.asarray(cells.column(COUNT), dtype=np.int64))

@@ -151,11 +151,11 @@ class OpenedTable:
         """The same records with functions of some columns in their place, by name."""
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
-            own = {name: functions[name] for name in columns if name in functions}
+            recodings = {name: functions[name] for name in columns if name in functions}
             fields = pa.schema([schema.field(name) for name in columns])
             for part in self.parts(columns):
-                load = partial(_load_mapped, part, own, fields)
-                yield replace(part, load=load) if own else part
+                load = partial(_load_mapped, part, recodings, fields)
+                yield replace(part, load=load) if recodings else part
 
         return replace(self, schema=schema, opener=parts)
 
@@ -344,9 +344,9 @@ def words_of(values: pa.Array) -> Words:
     """A word for each value; the same for missing ones, whatever lies below them."""
     kind = values.type
     if pa.types.is_dictionary(kind):
-        own = np.append(words_of(values.dictionary), MISSING)
-        places = np.asarray(pc.fill_null(values.indices.cast(pa.int64()), len(own) - 1))
-        return np.asarray(own[places], dtype=np.uint64)
+        words = np.append(words_of(values.dictionary), MISSING)
+        places = np.asarray(pc.fill_null(values.indices.cast(pa.int64()), len(words) - 1))
+        return np.asarray(words[places], dtype=np.uint64)
     words = _present(values)
     if values.null_count:
         words = np.where(np.asarray(values.is_null()), MISSING, words)

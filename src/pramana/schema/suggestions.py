@@ -70,7 +70,7 @@ def codes_among_numbers(tallies: Mapping[str, Tally]) -> dict[str, list[str]]:
     found = {name: _texts_among_numbers(seen) for name, seen in tallies.items()}
     known = {code for codes in found.values() for code in codes}
     if known:
-        found = {n: own or _texts_among_numbers(tallies[n], known) for n, own in found.items()}
+        found = {n: codes or _texts_among_numbers(tallies[n], known) for n, codes in found.items()}
     return {name: codes for name, codes in found.items() if codes}
 
 

@@ -190,10 +190,10 @@ def _advice(
         if entry["unanswered"] and len(entry["unanswered"]) == len(trial.answers):
             entry["error"] = None  # nothing is answered: no number says how far off it is
     form["methods"] += [
-        {"method": own, "target": f"one in {k:.12g}", "refused": True, "note": str(error),
+        {"method": name, "target": f"one in {k:.12g}", "refused": True, "note": str(error),
          "error": None, "exposure": None, "best": False, "unanswered": [], "errors": [],
          "chosen": {}}
-        for own, error in refused.items()
+        for name, error in refused.items()
     ]  # fmt: skip
     return {**form, "k": k, "beside": {"name": name, "heads": heads, "rows": rows}}
 

@@ -46,12 +46,12 @@ def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> I
     Nothing is computed from attribute sets that are not those of the columns and the method: there
     may be any number of them, which would keep a reader waiting.
     """
-    told = "not recomputed: the number of records differs from the data"
+    reason = "not recomputed: the number of records differs from the data"
     sampled = isinstance(certificate.mechanism, AttributeSampler)
     for check in (*matrix_checks(certificate), *_chosen_matrices(certificate)):
         yield check
         if sampled and recompute and not check.ok:
-            recompute, told = False, "not recomputed: the attribute sets differ from the method"
+            recompute, reason = False, "not recomputed: the attribute sets differ from the method"
     yield _method_fields(certificate)
     yield from _standard_errors(certificate)
     yield from _owner_statements(certificate)
@@ -61,7 +61,7 @@ def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> I
         yield from _claims(certificate)
         return
     for claim in certificate.claims:
-        yield Check.asserted(claim.name, told, CheckKind.GUARANTEE)
+        yield Check.asserted(claim.name, reason, CheckKind.GUARANTEE)
 
 
 def require_consistent(certificate: Certificate) -> None:

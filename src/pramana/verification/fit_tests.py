@@ -327,7 +327,7 @@ def numbers_against_truth(
         if step.matrix is None or len(step.labels) > MOST_ROUNDED:
             yield Check.asserted(name, "undecided: too many cells, or a matrix for each stratum")
             continue
-        columns = [schema.column(own) for own in step.columns]
+        columns = [schema.column(name) for name in step.columns]
         before, after = (table.to_arrow(list(step.columns)) for table in (original, released))
         mean = step.matrix.apply(_expected_cells(columns, step.cells, before))
         chance = _chance_of_rounded(mean, _cells(columns, step.cells, after))
@@ -351,7 +351,9 @@ def _chance(one: AttributeSet, before: FloatArray, after: FloatArray) -> float:
     less = float(one.matrix.retention) ** 2 * max(reports - 1, 0.0) / max(records - 1, 1.0)
     rare = reports * (mean - less * true) < FEWEST_EXPECTED
     # The last cell follows from the others.
-    gaps, mean, true = (_merged(own, rare)[:-1] for own in (after - reports * mean, mean, true))
+    gaps, mean, true = (
+        _merged(counts, rare)[:-1] for counts in (after - reports * mean, mean, true)
+    )
     if not len(gaps):
         return 1.0
     spread = np.maximum(mean - less * true, LEAST * mean)
@@ -405,7 +407,7 @@ def _expected_cells(
             ways = [(below, 1 - share), (above, share)]
         else:
             ways = [(encode(column, values), np.ones(table.num_rows))]
-        parts = [([*codes, own], chance * more) for codes, chance in parts for own, more in ways]
+        parts = [([*codes, code], chance * more) for codes, chance in parts for code, more in ways]
     labels = [column.labels for column in columns]
     sizes = list(map(len, labels))
     total = np.zeros(math.prod(sizes))

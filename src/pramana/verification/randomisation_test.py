@@ -351,7 +351,7 @@ def _views(mechanism: Mechanism, records: PairedRecords) -> Iterator[list[tuple[
     if math.prod(len(step.labels) for step in steps) > MOST_CELLS:
         groups = []  # as few parts as leave room for unchanged columns
         for step in sorted(steps, key=lambda step: len(step.labels)):
-            cells = math.prod(len(own.labels) for own in groups[-1]) if groups else MOST_CELLS
+            cells = math.prod(len(step.labels) for step in groups[-1]) if groups else MOST_CELLS
             if cells * len(step.labels) <= MOST_CELLS // 10:
                 groups[-1].append(step)
             elif len(step.labels) <= MOST_OF_A_SET:

@@ -142,7 +142,9 @@ def _holds_cells(
     if name == REPORTED:
         return bool(found.cast(pa.string()).equals(expected.cast(pa.string())))
     column = certificate.schema.column(name)
-    dictionaries = [own.dictionary for own in found.chunks if pa.types.is_dictionary(own.type)]
+    dictionaries = [
+        chunk.dictionary for chunk in found.chunks if pa.types.is_dictionary(chunk.type)
+    ]
     present = [values.drop_null() for values in (found, expected)]
     refused = (count_refused(column, v, released=True) for v in (*dictionaries, present[0]))
     if any(refused) or not found.is_null().equals(expected.is_null()):
@@ -206,8 +208,8 @@ class RecordCounts:
         for name, values in other.values.items():
             self.values[name] |= values
         pairs = zip(self.groups, other.groups, strict=True)
-        for own, more in (*pairs, (self.attached, other.attached)):
-            own.merge(more)
+        for tally, more in (*pairs, (self.attached, other.attached)):
+            tally.merge(more)
         if self.cells is not None and other.cells is not None:
             self.cells.merge(other.cells)
 
@@ -401,7 +403,7 @@ class RecordScan:
             detail = f"{records_that(counts.impossible, 'holds', 'hold')} one"
             yield Check.decided("impossible combinations", not counts.impossible, detail)
         for step, sizes in zip(self.strata, counts.strata, strict=True):
-            lacking = sizes.keys() - {tuple(map(label_key, own)) for own in step.by_stratum}
+            lacking = sizes.keys() - {tuple(map(label_key, stratum)) for stratum in step.by_stratum}
             detail = f"{counted(len(lacking), 'stratum', 'strata')} without a matrix"
             yield Check.decided(
                 f"strata of {' x '.join(step.columns)}",
@@ -529,11 +531,11 @@ def _unpacked_bytes(batch: pa.RecordBatch) -> int:
     """
     texts = [c for c in batch.columns if pa.types.is_dictionary(c.type) and _is_text(c.type)]
     lengths = [pc.fill_null(pc.binary_length(c.dictionary), 0).cast(pa.int64()) for c in texts]
-    most = batch.num_rows * sum(pc.max(own).as_py() or 0 for own in lengths)
+    most = batch.num_rows * sum(pc.max(length).as_py() or 0 for length in lengths)
     if most <= MOST_UNPACKED:
         return int(most)
-    taken = (own.take(c.indices) for own, c in zip(lengths, texts, strict=True))
-    return sum(pc.sum(own).as_py() or 0 for own in taken)
+    taken = (length.take(c.indices) for length, c in zip(lengths, texts, strict=True))
+    return sum(pc.sum(length).as_py() or 0 for length in taken)
 
 
 def _diversity(total: pa.Table) -> tuple[int, float]:

@@ -74,14 +74,16 @@ class Ordered:
     def of(cls, pair: Pair, matrix: FloatArray | None, *, kept: bool = False) -> Ordered:
         """A column that passes a matrix, or is taken to be as it is, which ``kept`` says is so."""
         whole = pair.size <= MOST_VALUES
-        own = pair.in_groups(MOST_VALUES)
-        rows = matrix if whole and matrix is not None else np.eye(own.size)
-        expected = np.bincount(own.before, minlength=own.size) @ rows / max(len(own.before), 1)
+        grouped = pair.in_groups(MOST_VALUES)
+        rows = matrix if whole and matrix is not None else np.eye(grouped.size)
+        expected = (
+            np.bincount(grouped.before, minlength=grouped.size) @ rows / max(len(grouped.before), 1)
+        )
         # A value that only the release has is met nowhere in the truth: nothing is bet on it.
         odds = np.zeros_like(rows)
         there = expected > 0
         odds[:, there] = rows[:, there] / expected[there] - 1
-        return cls(own.before, own.after, odds, kept or (whole and matrix is not None))
+        return cls(grouped.before, grouped.after, odds, kept or (whole and matrix is not None))
 
 
 def _shares_left(prefix: IntArray, after: IntArray, size: int) -> FloatArray:
@@ -122,10 +124,10 @@ class Orders:
     def steps(self, odds: Sequence[FloatArray]) -> FloatArray:
         """The logarithm of what each record wins, by strength, for odds at each place."""
         total = np.zeros((len(STRENGTHS), self.seen))
-        for column, left, own in zip(self.columns, self.left, odds, strict=True):
-            own = np.maximum(own, -1.0)
-            here = own[np.arange(self.seen), column.after[: self.seen]]
-            mean = np.einsum("ja,ja->j", left, own)
+        for column, left, odds_of_column in zip(self.columns, self.left, odds, strict=True):
+            odds_of_column = np.maximum(odds_of_column, -1.0)
+            here = odds_of_column[np.arange(self.seen), column.after[: self.seen]]
+            mean = np.einsum("ja,ja->j", left, odds_of_column)
             total += np.log1p(EACH * here) - np.log1p(EACH * mean)
         return total
 
@@ -192,8 +194,8 @@ class Orders:
                 for value, here in zip(*_released(column.after[: last + 1]), strict=True):
                     original = column.odds[:, value].astype(np.float32).take(true)
                     for place in np.flatnonzero(here).tolist():
-                        own, first = rows[place // length], last - place
-                        own += original[first : first + many]
+                        row, first = rows[place // length], last - place
+                        row += original[first : first + many]
 
         for _ in in_order(add, range(0, self.records, PART), threads=default_threads()):
             pass

@@ -229,11 +229,12 @@ def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
         if column.recoding:  # which may change the type
             continue
         kind = arrow.field(column.name).type
-        told = frame.schema[column.name].dataType.simpleString()
+        spark_type = frame.schema[column.name].dataType.simpleString()
         bytes_ = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
         if isinstance(column.domain, Bins) and (pa.types.is_temporal(kind) or bytes_):
             raise InvalidTable(
-                f"'{column.name}' must hold numbers to be cut into bins, and is {told} in Spark. "
+                f"'{column.name}' must hold numbers to be cut into bins, and is "
+                f"{spark_type} in Spark. "
                 "Convert it, or declare categories.",
                 column=column.name,
             )
@@ -241,7 +242,7 @@ def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
         labels = column.labels if isinstance(column.domain, Categories) else ()
         if numeric and labels and not any(map(_is_number, labels)):
             raise InvalidTable(
-                f"'{column.name}' is {told} in Spark, and none of the schema's {len(labels)} "
+                f"'{column.name}' is {spark_type} in Spark, and none of the schema's {len(labels)} "
                 "categories is a number. Convert it, or correct the categories.",
                 column=column.name,
             )

@@ -226,14 +226,14 @@ def require_java() -> None:
     """Refuse to go on without a JVM that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    told = ""
+    version_text = ""
     if java is not None and Path(java).exists():
         try:
             run = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - the java of this machine
-            told = run.stderr
+            version_text = run.stderr
         except OSError:
-            told = ""
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
+            version_text = ""
+    found = re.search(r'version "(?:1\.)?(\d+)', version_text)
     if found is None or int(found[1]) < OLDEST_JAVA:
         there = "and none was found" if found is None else f"found {found[1]}"
         raise MissingExtra(

@@ -362,8 +362,8 @@ class KeyDoor:
 
     def fetch(self) -> list[Keystream]:
         """The keystreams of this action, on the side of a worker."""
-        own = X25519PrivateKey.generate()
-        public = own.public_key().public_bytes_raw()
+        private = X25519PrivateKey.generate()
+        public = private.public_key().public_bytes_raw()
         try:
             with socket.create_connection((self.host, self.port), timeout=_PATIENCE) as line:
                 line.sendall(public + _mark(self.token, public))
@@ -378,7 +378,7 @@ class KeyDoor:
         if len(answer) < _SIZE:
             raise InputError("The driver does not know this Spark task: its action has ended.")
         theirs, sealed = answer[:_SIZE], answer[_SIZE:]
-        shared = own.exchange(X25519PublicKey.from_public_bytes(theirs))
+        shared = private.exchange(X25519PublicKey.from_public_bytes(theirs))
         exports = _seal(shared, self.token, public, theirs).decrypt(_NONCE, sealed, public)
         return [
             Keystream.from_export(exports[at : at + _EXPORT])
@@ -448,9 +448,9 @@ def _answer(asked: bytes, token: bytes, exports: bytes) -> bytes:
     theirs, mark = asked[:_SIZE], asked[_SIZE:]
     if len(theirs) != _SIZE or not hmac.compare_digest(mark, _mark(token, theirs)):
         return b""
-    own = X25519PrivateKey.generate()
-    public = own.public_key().public_bytes_raw()
-    shared = own.exchange(X25519PublicKey.from_public_bytes(theirs))
+    private = X25519PrivateKey.generate()
+    public = private.public_key().public_bytes_raw()
+    shared = private.exchange(X25519PublicKey.from_public_bytes(theirs))
     return public + _seal(shared, token, theirs, public).encrypt(_NONCE, exports, theirs)
 
 

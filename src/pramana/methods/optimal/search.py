@@ -272,7 +272,7 @@ def _by_frequent_donors(
         if more <= 1 + NEARLY_EQUAL:
             leaving = numbers * (1 - matrix.diagonal)
             near.append((float(numbers @ leaving / leaving.sum()), more, matrix))
-    _, more, matrix = max(near, key=lambda own: own[0])
+    _, more, matrix = max(near, key=lambda candidate: candidate[0])
     return matrix, more
 
 

@@ -98,7 +98,7 @@ def withheld_linkage(
         )
     sets = paired_groups(original, released, certificate.known_columns)
     points = _points(certificate.schema.randomised, original, released)
-    before, after = (np.c_[own, of * APART] for own, of in zip(points, sets, strict=True))
+    before, after = (np.c_[place, of * APART] for place, of in zip(points, sets, strict=True))
     chance = link_chances(before, after[places])[recognised]
     return _measured(
         chance,
