@@ -65,9 +65,10 @@ def test_a_table_that_no_report_holds_is_the_models_without_an_interval(people, 
     assert found.method == "model"
     assert np.abs(found.estimate - truth).sum() < 0.4 * N
     assert np.isnan([found.se, found.low, found.high]).all()
-    assert "No interval: what the model smooths away" in str(found)
+    assert "No interval: the error of the model is unknown" in str(found)
     assert found.to_json()["no_interval"].endswith(
-        "The tables of age and education, of age and region, of education and region have one."
+        "The tables of age and education, of age and region, of education and region "
+        "have an interval."
     )
     show_estimate(found, release.certificate.labels)
     shown = capsys.readouterr().out

@@ -304,8 +304,8 @@ class AttributeSamplingReading(BesideUnchanged):
             made,
             method="shrunk",
             estimate=sums.laid_out(self._shrunken(sums, counts, question) / whole),
-            why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would have an "
-            f"expected error of {off_by(error)}: {shrunk_words(error)}",
+            why=f"{made.why.replace('unbiased, from', 'from')} The expected total error of the "
+            f"unbiased estimate is {off_by(error)}. {shrunk_words(error)}",
         )
 
     def _table(self, sums: ReportSums, question: Question) -> tuple[ReportedTotals, JointErrors]:
@@ -403,7 +403,7 @@ class AttributeSamplingReading(BesideUnchanged):
         )
         limits = self.records.range_of(of) if question.beyond is None else (0.0, 1.0)
         shrunken = sums.laid_out(np.where(there, np.clip(centre + apart, *limits), np.nan))
-        why = f"{made.why[:-1].replace('nearly unbiased, from', 'from')}; {shrunken_words(error)}"
+        why = f"{made.why.replace('nearly unbiased, from', 'from')[:-1]}; {shrunken_words(error)}"
         return replace(made, method="shrunk", estimate=shrunken, why=why)
 
     def _needs_reports(self, question: Question, of: str) -> bool:
@@ -565,13 +565,13 @@ class AttributeSamplingReading(BesideUnchanged):
             question,
             what="share" if share else "count",
             method="model",
-            why=f"no attribute set contains these columns, so that the table comes from a model: "
+            why="no attribute set contains these columns. The table comes from a model: "
             f"{model.why}",
             records=certificate.records,
         )
         return made.without_interval(
-            "what the model smooths away is unknown: no attribute set contains these columns, so "
-            f"that there is no error. {self._with_interval(changed)}"
+            "the error of the model is unknown, because no attribute set contains these columns. "
+            f"{self._with_interval(changed)}"
         )
 
     def _with_interval(self, changed: Sequence[str]) -> str:
@@ -582,7 +582,7 @@ class AttributeSamplingReading(BesideUnchanged):
         tables = [" and ".join(names) for names in largest]
         if len(tables) == 1:
             return f"The table of {tables[0]} has one."
-        return f"The tables of {', of '.join(tables)} have one."
+        return f"The tables of {', of '.join(tables)} have an interval."
 
 
 CHANCE = f"'{REPORTED}' says what a record was asked for, which chance alone decided"

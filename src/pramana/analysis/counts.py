@@ -50,6 +50,7 @@ from pramana.analysis.variance import (
     not_refuted,
 )
 from pramana.base.rounding import require_choice
+from pramana.base.text import percent
 from pramana.errors import InvalidTable, NotCovered
 from pramana.types import FloatArray
 
@@ -240,16 +241,17 @@ def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
 
 def off_by(error: float) -> str:
     """An expected error in words."""
-    return f"{error:.2g} of the records" if error < 1 else "more than all records"
+    return f"{percent(error, 2)} of the records" if error < 1 else "more than all records"
 
 
 def shrunk_words(error: float) -> str:
     """What a shrunken estimate is, with a warning where noise is stronger than the table."""
-    words = f"the estimate is shrunk by the share that noise explains, {BESIDE}"
+    words = f"The estimate is shrunk: {EXPLAINED} {BESIDE}"
     return f"{words} {DROWNED}" if error >= 1 else words
 
 
-BESIDE = "se and interval belong to the unbiased estimate."
+EXPLAINED = "the more of a difference noise can explain, the more it is reduced."
+BESIDE = "Standard error and interval belong to the unbiased estimate."
 DROWNED = (
     "Not reliable: noise exceeds the differences between cells, so that the estimate is nearly "
     "even and a large cell may be chance. Ask for fewer columns, or read the intervals alone."
@@ -260,16 +262,16 @@ def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[Co
     if not channels.randomised:
         return "unbiased", "these columns were released unchanged."
     size = expected_error(solved.se, solved.records)
-    error = f"the expected total error of undoing the matrices is {off_by(size)}"
+    error = f"the expected total error of the unbiased estimate is {off_by(size)}"
     if method == "unbiased":
         return method, f"unbiased as asked; {error}."
     if method == "clipped":
         return method, f"as asked; {error} before clipping; biased where the original is near 0."
     if method == "shrunk":
-        return method, f"as asked; {error}; {shrunk_words(size)}"
+        return method, f"as asked; {error}. {shrunk_words(size)}"
     if size <= SMALL_ERROR:
-        return "unbiased", f"{error}, small enough to stay unbiased."
-    return "shrunk", f"{error}; {shrunk_words(size)}"
+        return "unbiased", f"{error}, so no shrinkage is needed."
+    return "shrunk", f"{error}. {shrunk_words(size)}"
 
 
 def as_released(

@@ -93,8 +93,8 @@ def fit_model(evidence: Evidence, keystream: Keystream) -> Blend:
     climbs = refit(observed, settings, keystream)
     models = tuple(model for climb in climbs for model in climb.models())
     why = (
-        f"{' and '.join(map(str, settings))}, average of {len(models)} fits: "
-        f"the log-likelihood of records held out is {gain:.0f} above independence."
+        f"the average of {len(models)} fits ({', '.join(map(str, settings))}). "
+        f"The log-likelihood of held-out records is {gain:,.0f} above independence."
     )
     return Blend(models, why, settings)
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from pramana.analysis.association import USUAL_STRENGTH
 from pramana.analysis.channels import Channels, Unchanged
-from pramana.analysis.counts import BESIDE, SMALL_ERROR, expected_error, fitted_counts
+from pramana.analysis.counts import BESIDE, EXPLAINED, SMALL_ERROR, expected_error, fitted_counts
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import USUAL, Inference, Question
@@ -171,10 +171,10 @@ def is_shrunk(question: Question, error: float, *, bounded: bool) -> bool:
 
 def shrunken_words(error: float) -> str:
     """What a shrunken mean is."""
-    off = f"{error:.2g} standard deviations of the values" if math.isfinite(error) else "any amount"
+    off = f"{error:.2g} standard deviations of the values" if math.isfinite(error) else "unbounded"
     words = (
-        f"the expected error of undoing the matrices is {off}: the estimate is shrunk towards "
-        f"common means by the share that noise explains, {BESIDE}"
+        f"the expected error of the unbiased means is {off}. The estimate is shrunk towards "
+        f"common means: {EXPLAINED} {BESIDE}"
     )
     return f"{words} {ALIKE}" if error >= 1 else words
 
@@ -217,7 +217,7 @@ def _shown_mean(
     deviation = deviation_of(moments.totals)
     error = relative_error(np.maximum(ratio.below, 0), se, deviation)
     if not is_shrunk(question, error, bounded=bool(np.isfinite(high).all())):
-        return unbiased, "a corrected total over a corrected count; nearly unbiased."
+        return unbiased, "nearly unbiased: a corrected total divided by a corrected count."
     return _shrunken(moments, channels, ratio, noise, deviation), shrunken_words(error)
 
 

@@ -178,7 +178,7 @@ class NumberTable:
     ) -> Estimate:
         """As a table of the groups; a ratio is nearly unbiased."""
         bins = " of the middles of bins" if isinstance(self.column.domain, Bins) else ""
-        rounded = "; rounding to the grid is part of the error" if self.column.gridded else ""
+        rounded = " The error includes rounding to the grid." if self.column.gridded else ""
         return Estimate.of(
             self.question.by,
             self.table.labels[:-1],
@@ -186,8 +186,8 @@ class NumberTable:
             self.question,
             what=what,
             method="unbiased",
-            why=f"{'nearly ' if ratio else ''}unbiased{bins}, from the table by "
-            f"{self.column.name}, corrected like counts{rounded}.",
+            why=f"{'nearly ' if ratio else ''}unbiased{bins}, from counts by "
+            f"{self.column.name}, corrected for the randomisation.{rounded}",
             records=self.table.records,
             together=together,
         )
