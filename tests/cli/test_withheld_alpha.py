@@ -104,11 +104,11 @@ def test_commands_that_are_printed_and_published_can_be_run(
             schema.write('\n[columns.w]\nrole = "weight"\n')
     found = run(PROTECT.replace("0.4", "0.6"))
     assert found.code == 0, found
-    (asked,) = (line for line in found.err.splitlines() if line.startswith("Ask it: "))
+    (asked,) = (line for line in found.err.splitlines() if line.startswith("Estimate: "))
     readme = (steward / "out" / "README.md").read_text().splitlines()
     (first,) = (line for line in readme if line.startswith("A first table"))
     told = first.split("`")[1].replace("estimate .", "estimate out")
-    for command in (asked.removeprefix("Ask it: "), told):
+    for command in (asked.removeprefix("Estimate: "), told):
         answer = run(command[command.index("estimate") :])
         assert answer.code == 0, (command, answer)
 

@@ -186,6 +186,16 @@ def percent(share: float, digits: int = 3) -> str:
     return f"{100 * share:,.0f} %" if "e+" in number else f"{number} %"
 
 
+def significant(number: float, digits: int = 3) -> str:
+    """The number in significant digits, to the nearest, without a power of ten.
+
+    >>> significant(1317.4), significant(0.12345), significant(100.6)
+    ('1,320', '0.123', '101')
+    """
+    text = f"{number:.{digits}g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
+
+
 def floor_text(number: Number) -> str:
     """A number of people: whole above ten, else with two decimals, and never more than it is.
 

@@ -76,7 +76,7 @@ def audit(
       --weight NAME: Sampling weights.
       --missing: Count a missing value as a category, or as any value.
       --width NUMBER: Largest number of keys in a subset.
-      --original FILE: For a release: the original data, to attack the mechanism on these very
+      --original FILE: For a release: the original data, to attack the mechanism on the same
         people.
       --records FILE: Of a table, for the owner alone: write the risk of every record as CSV.
 
@@ -132,7 +132,7 @@ def _show_table(audit: TableAudit) -> None:
         bullet(console, sentence)
     console.print()
     rows = [(word, f"{number:,}") for word, number in audit.histogram.items()]
-    console.print(table_of(("alike records", "records"), rows, right=("records",)))
+    console.print(table_of(("group size", "records"), rows, right=("records",)))
     console.print()
     below = [f"fk < {text_up(audit.asked, 6)}"] if audit.asked > 2 else []  # 1 alike is unique
     heads = ("worst keys", *below, "unique", "smallest", "expected")
@@ -296,7 +296,7 @@ def advise(
       --k NUMBER: Re-identification probability at most 1/k.
       --tables A*B,C*D: Planned tables, such as sex*age,region*sex.
       --ask: Planned analysis: sex*age, 'income by sex', 'income ~ age'.
-      --method NAMES: Try these alone; all where not given.
+      --method NAMES: Try only these; the default is all methods.
 
     Example:
       pramana advise people.csv --schema schema.toml
@@ -383,7 +383,7 @@ def compare(
       --plan TOML: Schema and planned analyses, from a plan file.
       --k NUMBERS: Targets, as 10,100.
       --epsilon NUMBERS: Targets, as 2,6.
-      --method NAMES: Methods to compare; all where not given, or with --epsilon the methods
+      --method NAMES: Methods to compare; the default is all, or with --epsilon the methods
         that are not designed from the data.
       --ask: Planned analysis: sex*age, 'income by sex', 'income ~ age'.
       --output -o HTML: Write a page with the plot.

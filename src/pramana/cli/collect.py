@@ -256,7 +256,7 @@ def close(
     console.print(f"{output} holds {release.records:,} answers.", markup=False)
     for sentence in release.certificate.sentences():
         bullet(console, sentence)
-    note(f"Check it: {pasted(['pramana', 'verify', as_file(str(output))])}")
+    note(f"Verify: {pasted(['pramana', 'verify', as_file(str(output))])}")
 
 
 def demo(

@@ -45,10 +45,9 @@ def demo(
 ) -> None:
     """Run all steps once on a synthetic population.
 
-    Makes them, protects them, checks the release, and shows what came of it. Writes demo-data/ (the
-    original data and their schema) and demo-release/ (what could be published) into the present
-    folder.
-    A fixed seed makes it come out the same every time.
+    Protects the population, verifies the release and compares estimates with the original data.
+    Writes demo-data/ (the original data and their schema) and demo-release/ (the release) into the
+    current folder. A fixed seed makes the result reproducible.
 
     Options:
       --records N: How many people to make.
@@ -183,11 +182,11 @@ def studio(
 ) -> None:
     """Protect and analyse tables in the browser.
 
-    Listens on this machine alone, for whoever has the address that is printed. The session is kept
-    in the folder, and can be closed and opened again.
+    Listens on this machine only. The printed address gives access. The session is stored in the
+    folder: close the studio and continue later.
 
     Options:
-      folder FOLDER: Where the tables lie.
+      folder FOLDER: The folder of the tables.
       --port NUMBER: 0 takes a free one.
       --browser/--no-browser: Open the browser.
       --database URL: Where surveys keep answers that no folder has.
@@ -296,7 +295,7 @@ def clean(
     Folders of running processes are not touched.
 
     Options:
-      folder FOLDER: Where something was written.
+      folder FOLDER: The folder to search.
       --remove: Remove what is shown.
 
     Example:

@@ -62,15 +62,15 @@ def estimate(
 ) -> None:
     """Estimate tables, means and totals from a release.
 
-    Undoes the randomisation and states the error of every number. Columns released unchanged
-    and randomised ones can be crossed and filtered alike; filters speak of true values.
+    Corrects for the randomisation and states the error of every number. Tables and filters accept
+    randomised and unchanged columns. A filter refers to original values.
 
     Options:
       --by COLUMNS: The columns of the table, with commas.
-      --mean COLUMN: The mean of a column released unchanged.
-      --total COLUMN: The total of a column released unchanged.
+      --mean COLUMN: Mean of a column of numbers.
+      --total COLUMN: Total of a column of numbers.
       --proportion COMPARISON: Share above or below a number: 'income>=50000'.
-      --quantile COLUMN: Quantiles of a column released unchanged.
+      --quantile COLUMN: Quantiles of a column of numbers.
       --share: Shares of all, or within a row or column.
       --method: unbiased, clipped or shrunk; auto takes the best for the table.
       --independence: Test by chi-square whether the two columns are independent.
@@ -193,8 +193,9 @@ def synthesize(
 ) -> None:
     """Write synthetic records from a release.
 
-    Draws true values for each record, given all that was released of it and the estimated
-    distribution. No row of the table is a person.
+    Draws values for each record, given its released values and the estimated distribution of the
+    original data. Randomised columns of a synthetic record do not describe a real
+    person.
 
     Options:
       --output -o FILE: Where to write.
@@ -255,11 +256,11 @@ def learn(
       --test FILE: Clean records with the release's columns, to test on.
       --synthesis posterior|rank|none: Draw records around the target, one column at a time, or
         take them as released.
-      --draws NUMBER: Synthetic tables to learn from; more for small releases where not given.
-      --target-population FILE: Records of another population that the model is for: it counts
-        records by how much more frequent their like is there.
-      --ratio classifier|nonparametric: How to estimate that: by a classifier, or by shares of
-        cells.
+      --draws NUMBER: Synthetic tables to learn from; the default is larger for small releases.
+      --target-population FILE: Records of another population in which the model will be used.
+        Training records are weighted by how much more frequent similar records are there.
+      --ratio classifier|nonparametric: How to estimate these weights: by a classifier, or by shares
+        of cells.
       --depth NUMBER: Levels of the tree to show.
       --seed NUMBER: Draw the same again.
 
@@ -381,9 +382,11 @@ def show_estimate(estimate: Estimate, labels: Labels) -> None:
     if estimate.no_interval:
         bullet(console, f"No interval: {estimate.no_interval}")
         return
-    kind = "all together" if estimate.simultaneous else "one by one"
-    about = "these records" if estimate.infer == "records" else "the population behind them"
-    bullet(console, f"Intervals are valid {kind}, about {about}; {estimate.records:,.0f} records.")
+    kind = "Each interval holds on its own and refers"
+    if estimate.simultaneous:
+        kind = "All intervals hold together and refer"
+    about = "the original records" if estimate.infer == "records" else "the population behind them"
+    bullet(console, f"{kind} to {about}; {estimate.records:,.0f} records.")
 
 
 def contrast_of(

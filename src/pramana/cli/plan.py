@@ -257,7 +257,7 @@ def design(
     Nothing is written, unless a plan file is asked for.
 
     Options:
-      table FILE: The original data, where there is one.
+      table FILE: The original data, if they exist yet.
       --records N: Expected number of records, if there is no FILE yet.
 
     Seldom:
@@ -461,8 +461,8 @@ def _show_release(
     files = [data.name for data in (certificate.data, *certificate.copies) if data is not None]
     console.print(f"[bold]{escape(str(place))}[/] holds {release.records:,} released records.")
     console.print(
-        f"  {escape(', '.join(files))}, certificate.json, and README.md with what explains them: "
-        "publish the folder unchanged."
+        f"  {escape(', '.join(files))}, certificate.json, README.md and their documentation. "
+        "Publish the folder unchanged."
     )
     show_promises(console, plan, certificate)
     if unchanged is not None:
@@ -476,9 +476,9 @@ def _show_release(
 def _show_next_steps(
     plan: Plan, release: Release, place: Path, table: Path, read: tuple[str, ...]
 ) -> None:
-    """Commands that check the release, ask it and explain it."""
+    """Commands that verify the release, estimate a table and write a report."""
     folder = as_file(str(place))
-    note(f"Check it: {pasted(['pramana', 'verify', folder])}")
+    note(f"Verify: {pasted(['pramana', 'verify', folder])}")
     names = plan.schema.names
     keys = tuple(column.name for column in plan.schema.randomised)[:2]
     sets = [tuple(one["columns"]) for one in plan.to_json().get("sets", ())]
@@ -491,10 +491,10 @@ def _show_next_steps(
         more = ["--unweighted"] if plan.schema.weight is not None else []
     if columns:
         words = ["pramana", "estimate", folder, "--by", as_list(columns), *more]
-        note(f"Ask it: {pasted(words)}")
+        note(f"Estimate: {pasted(words)}")
     page = free_name("report", ".html")
     words = ["pramana", "report", folder, "--original", as_file(str(table)), *read, "-o", page]
-    note(f"Explain it: {pasted(words)}")
+    note(f"Report: {pasted(words)}")
 
 
 def _warn_of_others(release: Release, place: Path) -> None:
@@ -503,10 +503,10 @@ def _warn_of_others(release: Release, place: Path) -> None:
     if not others:
         return
     names = listed([other.name for other in others], MOST_NAMED)
-    have, are = ("has", "it is") if len(others) == 1 else ("have", "they are")
+    have, they = ("has", "it contains") if len(others) == 1 else ("have", "they contain")
     warning = (
-        f"{names} {have} the same columns and number of records. If {are} of the "
-        "same people, together they protect less"
+        f"{names} {have} the same columns and number of records. If {they} the "
+        "same people, all releases together guarantee less"
     )
     composable = api.composable(release, others)
     if not composable:

@@ -134,8 +134,7 @@ def _next_step(
     k = str(api.usual_k(description.records))
     design = ["pramana", "design", file, "--schema", place, "--k", k, *read]
     return (
-        f"{to} is written. Look at the roles and domains, correct them, then design: "
-        f"{pasted(design)}"
+        f"{to} is written. Check and correct its roles and domains. Then design: {pasted(design)}"
     )
 
 

@@ -344,8 +344,8 @@ class AttributeSampling(Method):
 
     name: ClassVar[str] = "attribute-sampling"
     when: ClassVar[str] = (
-        "Tables of a few out of many columns are wanted: far more precise than whole records for "
-        "the same guarantee."
+        "You need tables of a few out of many columns. Their estimates are far more precise than "
+        "from whole records for the same guarantee."
     )
     aims = AmplificationAims()
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset()

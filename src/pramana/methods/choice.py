@@ -114,8 +114,8 @@ def design_for(
     grids = [column.name for column in context.schema.columns if column.gridded]
     if grids and chosen.data_dependent:
         raise NotCovered(
-            f"Method {chosen.name} depends on which values occur, and '{grids[0]}' is rounded to "
-            "a grid by chance: take retention or attribute-sampling, or give it bins.",
+            f"Method {chosen.name} depends on which values occur, and '{grids[0]}' is rounded "
+            "at random to a grid. Use retention or attribute-sampling, or put it in bins.",
             column=grids[0],
         )
     plan = chosen.design(context, guarantees)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.text import significant
 from pramana.errors import PramanaError
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds
 from pramana.mechanisms.transition import UniformMixture
@@ -76,7 +77,7 @@ class MeanError:
     def words(self) -> str:
         """Number, groups and error."""
         groups = f" by {' and '.join(self.by)}" if self.by else ""
-        return f"mean of {self.of}{groups} {self.error:,.3g}"
+        return f"mean of {self.of}{groups} {significant(self.error)}"
 
     def to_json(self) -> Form:
         """The JSON form."""
@@ -114,7 +115,7 @@ def mean_error_sentence(errors: Sequence[MeanError], *, here: bool) -> str | Non
     """A sentence on the errors; ``None`` if there are none."""
     if not errors:
         return None
-    basis = "" if here else ", with numbers even over their range and groups alike"
+    basis = "" if here else ", if numbers are uniform over their range and groups are alike"
     named = ", ".join(error.words for error in errors[:MOST_NAMED])
     more = f" and {len(errors) - MOST_NAMED} more" if len(errors) > MOST_NAMED else ""
     return f"Expected standard errors{basis}: {named}{more}."
@@ -128,8 +129,8 @@ def grid_words(plan: Plan) -> Iterator[str]:
             if error < CLEARLY * now:
                 yield (
                     f"With grid = {points} instead of {column.domain.size} points, the standard "
-                    f"error of means of {column.name} is {error:,.3g} instead of {now:,.3g} for "
-                    "the same guarantee."
+                    f"error of means of {column.name} is {significant(error)} instead of "
+                    f"{significant(now)} for the same guarantee."
                 )
 
 

@@ -413,12 +413,7 @@ class TableAudit(Shown):
         if self.households is not None:
             lines.append(self.households.sentence())
         group = "same attribute set and values" if self.by_set else "same keys"
-        lines += [
-            f"Records with the {group} have at least {entry.distinct} value"
-            f"{'s' if entry.distinct != 1 else ''} of '{entry.column}'; "
-            f"{records_that(entry.exposed, 'lies', 'lie')} in groups with one value only."
-            for entry in self.diversity
-        ]
+        lines += [entry.sentence(f"group of records with the {group}") for entry in self.diversity]
         worst = next((s for s in self.subsets if len(s.keys) < len(self.keys)), None)
         if worst is not None and worst.violations:
             few = ""
@@ -528,6 +523,17 @@ class Diversity:
     t: float
     ordered: bool
     exposed: int
+
+    def sentence(self, group: str) -> str:
+        """The fewest values in a group, and the records in groups with one value or none."""
+        if self.distinct > 1:
+            return f"Each {group} has at least {self.distinct} values of '{self.column}'."
+        fewest = "a single value" if self.distinct else "no value"
+        exposed = records_that(self.exposed, "is", "are")
+        return (
+            f"At least one {group} has {fewest} of '{self.column}'. {exposed} in groups with at "
+            "most one value."
+        )
 
     def to_json(self) -> Form:
         """Values for JSON."""

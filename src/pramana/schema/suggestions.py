@@ -506,9 +506,9 @@ class Contribution:
                 f"{self.before:,}; name it as sensitive or key to keep it"
             )
         coarse = f"{self.form.sentence()}; " if self.form else ""
-        return (
-            f"{coarse}it makes {self.found - self.before:,} more of {self.people:,} people unique"
-        )
+        more = self.found - self.before
+        people = f"{more:,} more of {self.people:,} people" if more else "nobody else"
+        return f"{coarse}it makes {people} unique"
 
 
 def contributions(
