@@ -95,7 +95,8 @@ def check(
 ) -> None:
     """Check a survey before you answer: its guarantees, its page and its signature.
 
-    The page is made anew from the definition and compared. Leaves with 1 if anything fails.
+    The page is generated again from the definition and compared. The exit code is 1 if a check
+    fails.
 
     Options:
       --key PUB: Public key of the office.

@@ -155,7 +155,7 @@ def regress(
       formula FORMULA: The model, such as 'income ~ age + C(region)'.
       --family: linear is least squares; multinomial and ordered are logit models of three or more
         categories.
-      --infer: About the population behind the records, or about them.
+      --infer: Standard errors and intervals about the population or about the original records.
 
     Example:
       pramana regress release/ 'income ~ age + sex + C(region)'

@@ -59,7 +59,7 @@ Seldom:
   --unweighted: Count every record once, whatever its weight.
   --replicates COLUMNS: Columns of replicate weights: PWGTP* or names with commas.
   --replication: How they were made; the ACS uses sdr.
-  --fay NUMBER: For --replication fay: what a half keeps.
+  --fay NUMBER: Fay's factor, for --replication fay.
   --encoding NAME: Encoding of original data that are not UTF-8, such as cp1252.
   --rename: Make duplicate column names of the original data unique.
   --csv: Print the table as CSV.

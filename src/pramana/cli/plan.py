@@ -261,8 +261,8 @@ def design(
       --records N: Expected number of records, if there is no FILE yet.
 
     Seldom:
-      --blind/--by-trials: Compare other ways by the schema and expected errors alone, or by
-        trials on FILE. Blind where an epsilon is the target.
+      --blind/--by-trials: Compare alternatives by the schema and expected errors alone, or by
+        trials on FILE. The default is blind if the target is an epsilon.
       --smallest-group M: Without FILE: the smallest number of records with the same public values.
       --show-matrix: Show every matrix with its labels.
       --save-plan TOML: Write target and method as a plan file.
@@ -270,7 +270,7 @@ def design(
         for trees.
       --accuracy SHARE: With --gamma: the accuracy that trees must reach on clean records.
       --target NAME: With --gamma and FILE: the column of classes to learn.
-      --test FILE: With --gamma and FILE: records to test on; a third of FILE where not given.
+      --test FILE: With --gamma and FILE: records to test on; by default a third of FILE.
       --quick: With --gamma: a small grid first.
 
     Example:
@@ -373,7 +373,8 @@ def protect(
       --ledger FILE: Enter the release in this ledger; begins one if there is none.
       --budget-epsilon NUMBER: Refuse if all releases of the table together exceed this central
         epsilon.
-      --budget-delta NUMBER: The delta of that budget; 1e-5, or one record where that is less.
+      --budget-delta NUMBER: Delta of this budget; by default the smaller of 1e-5 and 1/n for n
+        records.
       --budget-k NUMBER: Refuse if all releases of the table together fall below this k.
       --allow-uncovered: Continue even if no rule states what the releases guarantee together.
       --people NAME: With --ledger: a name for the people, if the columns do not identify them.

@@ -87,7 +87,7 @@ class ShuffledPrivacy(Guarantee):
         ),
         CliOption(
             "--delta",
-            "The delta that goes with it; 1e-6, or a tenth of a record where that is less.",
+            "Delta of the central epsilon; by default the smaller of 1e-6 and 0.1/n for n records.",
             required=False,
             slider=("... and its delta", 1e-9, 1e-3, 1e-6),
         ),

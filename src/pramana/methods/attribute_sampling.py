@@ -336,8 +336,8 @@ class AttributeSampling(Method):
 
     tables: tuple[Set, ...] = option(
         (),
-        "The tables that will be asked for, such as 'age*income,region*sex'; by default tables "
-        "of the schema, else all pairs.",
+        "Planned tables, such as 'age*income,region*sex'; by default the tables of the schema, "
+        "else all pairs.",
         metavar="TABLES",
         read=tables_of,
     )

@@ -488,7 +488,7 @@ class InverseFrequency(Withheld):
     """
 
     relax: bool = option(
-        False, "Where xi is not attainable, take the least that is; the certificate says so."
+        False, "If xi is not attainable, use the least attainable; the certificate says so."
     )
 
     name: ClassVar[str] = "inverse-frequency"

@@ -93,7 +93,7 @@ class Grouped(Method):
             combination of keys and known columns occurs at least k times.
     """
 
-    clustering: Clustering = option("default", "How groups are found.")
+    clustering: Clustering = option("default", "Algorithm that forms the groups.")
     responses: tuple[str, ...] = option(
         (), "Numbers that similar records should share.", flag="--response", metavar="COLUMNS",
         read=names_of,
@@ -102,7 +102,7 @@ class Grouped(Method):
     min_size: int | None = option(None, "Least number of records in each group, if above k.")
     max_size: int | None = option(None, "Largest number of records in each group.")
     distinct: int = option(1, "Distinct values of each sensitive column in each group.")
-    closeness: float = option(1.0, "Largest distance of sensitive values of a group from all.")
+    closeness: float = option(1.0, "Largest t-closeness distance of a group from all records.")
     suppress: bool = option(
         False, "Set key cells to missing until every combination of keys occurs k times."
     )
@@ -371,7 +371,9 @@ class Resample(Grouped):
         allow_unchanged: release even if most records stay unchanged, because only keys differ.
     """
 
-    draw: Draw = option("whole", "All keys of a member, or key after key: copies fewer records.")
+    draw: Draw = option(
+        "whole", "All keys of one member, or key by key, which copies fewer records."
+    )
     allow_unchanged: bool = option(False, ALLOW)
 
     name: ClassVar[str] = "resample"
@@ -454,7 +456,9 @@ class Gaussian(Grouped):
             alpha of [Wei, Sec. 3.2.2], any number above 0. Less of it re-identifies more.
     """
 
-    loading: float = option(LOADING, "Added to the variances of each group, of 1 for all records.")
+    loading: float = option(
+        LOADING, "Added to the variances of a group; all records have variance 1."
+    )
 
     name: ClassVar[str] = "gaussian"
     new_keys: ClassVar[NewKeys] = NewKeys.AROUND

@@ -71,12 +71,15 @@ class Retention(Method):
     """
 
     spread: Spread = option(
-        "best", "One retention for all columns, or for each its own at the same k and epsilon."
+        "best",
+        "The same retention for all columns, or the best for each at the same k and epsilon.",
     )
     max_error: float | None = option(
-        None, "No target: the strongest whose expected error stays at or below this."
+        None, "Instead of a target: the strongest guarantee with at most this expected error."
     )
-    retention: float | None = option(None, "No target: keep each value with this probability.")
+    retention: float | None = option(
+        None, "Instead of a target: keep each value with this probability."
+    )
 
     joint: tuple[tuple[str, ...], ...] = option(
         (), "Columns that are randomised together, such as 'age*sex'.", metavar="A*B,C*D",

@@ -82,8 +82,8 @@ class ShuffledMarginals(AttributeSampling):
 
     name: ClassVar[str] = "shuffled-marginals"
     when: ClassVar[str] = (
-        "A central epsilon is asked for and tables, models or synthetic records are wanted: the "
-        "most precise, but counts are released and no records."
+        "The target is a central epsilon, and you need tables, models or synthetic records. The "
+        "most precise method; it releases counts and no records."
     )
     aims = ("shuffled-privacy",)
     kind: ClassVar[str] = "shuffled-marginals"

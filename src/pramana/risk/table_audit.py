@@ -276,8 +276,8 @@ class IndividualRisks:
         ]
         lines = [
             f"{records_that(scored, 'has', 'have')} a minimal set{within} of keys that singles "
-            f"them out (SUDA2; highest score {special.scores.max():,.0f}). The keys in most of the "
-            f"scores: {listed(shares)}."
+            f"them out (SUDA2; highest score {special.scores.max():,.0f}). Keys with the "
+            f"largest shares of the scores: {listed(shares)}."
         ]
         if self.model is not None and self.by_weights is not None:
             kind = "all two-way interactions" if self.model.interactions else "main effects"

@@ -90,15 +90,15 @@ class Optimal(Method):
 
     publish: Publish = option(
         "fitting",
-        "Publish the matrix where it takes no more room than the records, always, or never.",
+        "Publish the matrix only if it is no larger than the data, always, or never.",
         flag="--publish-matrix",
     )
     loss: Loss = option(
-        "l2", "What is least: the squared error of shares, or their Kullback-Leibler divergence."
+        "l2", "Loss to minimise: the squared error of shares, or Kullback-Leibler divergence."
     )
     donors: Donors = option(
         "any",
-        "Which cells give the changed records: any, or frequent ones, at 1 % more loss at most.",
+        "Cells that give the changed records: any, or frequent ones at 1 % more loss at most.",
     )
 
     name: ClassVar[str] = "optimal"
