@@ -75,7 +75,7 @@ def test_a_table_that_no_report_holds_is_the_models_without_an_interval(people, 
     assert "No interval" in shown
     assert "% interval" not in shown
     assert "Intervals are valid" not in shown
-    with pytest.raises(NotCovered, match="nothing to undo"):
+    with pytest.raises(NotCovered, match="no unbiased estimate"):
         release.crosstab(*names, method="unbiased")
     with pytest.raises(NotCovered, match="about the population"):
         release.crosstab(*names, infer="population")

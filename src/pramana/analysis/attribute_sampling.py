@@ -275,8 +275,8 @@ class AttributeSamplingReading(BesideUnchanged):
         if sums is None or not sums.reports:  # by design, or among few records by chance
             if method != "auto":
                 raise NotCovered(
-                    f"No attribute set contains {' and '.join(changed)}, so that there is nothing "
-                    "to undo. Leave the method out: the table then comes from a model, and says so."
+                    f"No attribute set contains {' and '.join(changed)}: there is no unbiased "
+                    "estimate. Leave the method out to get the table from a model."
                 )
             return self._modelled(question, changed, share=share)
         counts, together = self._table(sums, question)

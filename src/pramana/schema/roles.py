@@ -60,7 +60,7 @@ TRAITS: Final = {
         randomised=True,
     ),
     Role.SENSITIVE: RoleTraits(
-        "known to no outsider; released unchanged",
+        "known to no outsider; released unchanged, or randomised on a grid",
         """sensitive sens sensatt sensatts sensitiveatt sensitiveattribute
         sensitiveattributes sensitivevar sensitivevars sensiblevar confidential""",
         known=False,
