@@ -220,7 +220,7 @@ def test_labels_forms_and_predictions():
 def test_intervals_hold(model, infer):
     """In each coefficient at least as often as a binomial of 0.95 does but for 1e-4, and the stated
     standard error is within a third of the true one. More releases: benchmarks."""
-    draws = 24
+    draws = 40
     held, bias, width, refused, _ = bench.coverage(
         model, 0.6, draws=draws, records=2_000, infer=infer, seed=7
     )

@@ -422,7 +422,7 @@ def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
     heard = []
     while ours.poll():
         heard.append(ours.recv())
-    said = [own[1] for own in heard if own[0] == "said"]
+    said = [own[1][0] % own[1][1] for own in heard if own[0] == "said"]
     assert said == [
         "Reading the table",
         "Trying attribute-sampling, one in 5, 1 of 3 methods",
@@ -494,7 +494,7 @@ def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor
     told = words(answer)
     assert "Roughly" in told
     assert "of 400 records have to change" in told
-    assert "with probability at most 30 %" in told
+    assert "alpha = 30 %" in told
     poll = answer.split('hx-get="')[1].split('"')[0]
     for _ in range(600):
         later = opened.get(poll, **{"hx-request": "true"})

@@ -138,8 +138,8 @@ class Advice(Shown):
         if self.found and not self.refused_columns:
             lines.append(
                 f"Every release of these columns is amber, whatever the method. {self.found} Drop "
-                "or coarsen such a column, or randomise a number: pramana describe --range "
-                "COLUMN=LOW:HIGH."
+                "or coarsen such a column, or declare the range of a number, so that it is "
+                "randomised (option --range of describe)."
             )
         lines += [
             f"{trial.scenario.title} cannot answer: {', '.join(trial.unanswered)}."

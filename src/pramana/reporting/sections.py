@@ -467,8 +467,8 @@ def _treatment(column: Column, release: Release) -> str:
         sets = mechanism.containing([column.name])
         kept = [float(reported.matrix.retention) for reported in sets]
         return gettext(
-            "asked for in %(number)s of %(all)s sets, by %(share)s of the records; each cell kept "
-            "with probability %(low)s to %(high)s, else drawn at random",
+            "reported by %(share)s of the records (attribute sets: %(number)s of %(all)s); each "
+            "cell kept with probability %(low)s to %(high)s, else drawn at random",
             number=len(sets), all=len(mechanism.sets),
             share=numeral(percent(sum(reported.share for reported in sets))),
             low=numeral(text_down(min(kept), 3)), high=numeral(text_up(max(kept), 3)),
