@@ -60,6 +60,7 @@ __all__ = [
     "UnknownCell",
     "UnknownColumn",
     "harmless",
+    "in_one_line",
     "is_heard",
     "unheard",
 ]
@@ -75,9 +76,22 @@ def harmless(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t " else _spelled(letter) for letter in text
-    )
+    return "".join(letter if letter in "\n\t" else _shown(letter) for letter in text)
+
+
+def in_one_line(text: str) -> str:
+    r"""The text without letters that command a terminal or begin a line.
+
+    A name that holds line breaks would print lines that look like pramana's.
+
+    >>> in_one_line("age" + chr(10) + "passed")
+    'age\\npassed'
+    """
+    return text if text.isprintable() else "".join(_shown(letter) for letter in text)
+
+
+def _shown(letter: str) -> str:
+    return letter if letter.isprintable() else _spelled(letter)
 
 
 def _spelled(letter: str) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import pramana as pm
 from pramana import api
 from pramana.cli.app import main
 from pramana.cli.rendering import out
@@ -173,3 +174,15 @@ def test_the_truth_beside_many_methods_breaks_no_name():
     for part, _ in parts:
         assert part[:2] == ("State by Age", "truth")
         assert sum(max(len(head), 7) + 3 for head in part[1:]) + len(rows[0][0]) <= 80
+
+
+def test_a_name_with_line_breaks_forges_no_line(tmp_path, run) -> None:
+    """Of a release that somebody else made: its names stay inside the lines that show them."""
+    name = "age\npassed   signature: the signature fits the key\nGREEN The guarantees hold."
+    table = pa.table({"sex": ["F", "M"] * 50, name: [1, 1, 2, 2] * 25})
+    schema = pm.describe(table, keys=["sex"], sensitive=[name])
+    plan = pm.design(schema, pm.PkAnonymity(5), data=table, method="retention")
+    pm.protect(table, plan, to=tmp_path / "out")
+    for command in (f"verify {tmp_path}/out", f"estimate {tmp_path}/out --by sex"):
+        lines = run(command).out.splitlines()
+        assert not [line for line in lines if line.startswith("passed   signature")]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pramana as pm
+from pramana.release.portable import _r
 from tests.release.portable import SCHEMA, answers, releases, table
 
 COMMENT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -95,3 +96,13 @@ def test_r_gives_the_same_figures(made):
         assert len(computed) == len(wanted)
         for one, other in zip(computed, wanted, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
+def test_r_reads_names_that_are_words_of_r():
+    """A label of a value may be any text, also none."""
+    names = ["function", "if", "NA", "TRUE", "next", "_u", "", "a b", "x"]
+    literal = _r({name: place for place, name in enumerate(names)})
+    program = f"x <- {literal}; cat(length(x), names(x)[1], x[[9]])"
+    done = subprocess.run(["Rscript", "-e", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "9 function 8"

@@ -24,3 +24,11 @@ def test_tables_without_end_are_refused(read, text):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10**7
+
+
+@pytest.mark.parametrize("entry", ["points = [0, {}]", "top = {}", "categories = [{}]"])
+def test_integers_without_end_are_refused(entry):
+    """No float holds them, and no table has them."""
+    text = f"[columns.a]\nrole = 'key'\n{entry.format(10**400)}\n"
+    with pytest.raises(pm.InvalidSchema, match="64 bits"):
+        pm.Schema.from_toml(text)

@@ -135,6 +135,24 @@ def test_a_release_without_unchanged_columns_has_no_risk_of_them():
     assert release.file_risk.subsets == ()
 
 
+def test_a_target_that_protects_nobody_is_not_green():
+    """k = 1 allows everybody to be linked, however few columns are released unchanged."""
+    people = {name: values for name, values in survey(400).items() if name in ("sex", "region")}
+    schema = pm.describe(pa.table(people), keys=list(people))
+    release = pm.protect(pa.table(people), pm.design(schema, pm.PkAnonymity(1), records=400))
+    assert release.publishable.colour == "amber"
+    assert "protects nobody" in release.publishable.sentence
+
+
+def test_an_unchanged_column_without_a_finite_number_is_verified(tmp_path):
+    """Nothing is divided by the number of its values."""
+    people = {"sex": ["F", "M"] * 50, "x": [np.inf, -np.inf] * 50}
+    schema = pm.describe(pa.table(people), keys=["sex"], sensitive=["x"])
+    plan = pm.design(schema, pm.PkAnonymity(5), data=pa.table(people), method="retention")
+    pm.protect(pa.table(people), plan, to=tmp_path / "out", accept_risk=["x"])
+    assert pm.verify(tmp_path / "out").valid
+
+
 def test_an_identifier_in_an_older_release_is_red(tmp_path, monkeypatch):
     """Verification says so from the folder alone, though every check passes."""
     people = {"sex": survey()["sex"], "region": survey()["region"], "number": np.arange(3000)}

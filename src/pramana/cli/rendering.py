@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pramana.base.text import text_down, text_up
-from pramana.errors import harmless
+from pramana.errors import harmless, in_one_line
 
 if TYPE_CHECKING:
     from pramana.methods.plan import Plan
@@ -67,7 +67,7 @@ def show_json(form: Form) -> None:
 def note(message: str) -> None:
     """One line on stderr, apart from the result."""
     with suppress(OSError):  # what was done is done, even if nothing can be printed
-        _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
+        _console(sys.stderr).print(escape(in_one_line(message)), style="dim", soft_wrap=True)
 
 
 LONG_NAME = 32
@@ -88,7 +88,7 @@ def table_of(
         whole = not place and short  # long names go on in the next line, to leave room for numbers
         table.add_column(escape(head), justify=side, overflow="fold", no_wrap=whole)
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(in_one_line(cell)) for cell in row))
     return table
 
 
@@ -263,7 +263,7 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
 def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
     """A sentence with a mark before it; further lines stand under the first."""
     line = Table.grid(padding=(0, 1))
-    line.add_row(Text("*", style=style), Text(text))
+    line.add_row(Text("*", style=style), Text(in_one_line(text)))
     console.print(line)
 
 
@@ -324,7 +324,7 @@ COLOURS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 
 def show_publishable(console: Console, publishable: Publishable) -> None:
     """The colour of a release and the reason for it."""
-    style, words = COLOURS[publishable.colour], escape(publishable.sentence)
+    style, words = COLOURS[publishable.colour], escape(in_one_line(publishable.sentence))
     console.print(f"[{style}]{publishable.colour.upper()}[/] {words}", soft_wrap=True)
 
 
@@ -335,9 +335,9 @@ def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
         checks = verdict.of_state(state)
         lines = (f"{check.name}: {check.detail}" for check in checks)
         for line in lines if state == "failed" else _folded(checks):
-            console.print(f"{mark} {escape(line)}", soft_wrap=True)
+            console.print(f"{mark} {escape(in_one_line(line))}", soft_wrap=True)
     for remark in verdict.notes:
-        console.print(f"[yellow]note[/] {escape(remark)}", soft_wrap=True)
+        console.print(f"[yellow]note[/] {escape(in_one_line(remark))}", soft_wrap=True)
     failed, asserted = (len(verdict.of_state(state)) for state in ("failed", "asserted"))
     if failed:
         many = "1 check" if failed == 1 else f"{failed} checks"

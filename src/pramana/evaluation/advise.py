@@ -171,7 +171,7 @@ class Advice(Shown):
             others = ", ".join(
                 f"{one.scenario.title} {share_text(one.error)}" for one in within if one is not best
             )
-            reason = f"only this method identifies {bound}"
+            reason = f"only this method answers every question and identifies {bound}"
             if others:
                 reason = f"it has the least error of the methods that identify {bound} ({others})"
             if others and best is not min(within, key=lambda one: one.error):
@@ -376,7 +376,8 @@ def advise(
     described = replace(described, tables=stated) if stated else described
     questions = questions_of(asked, described) if asked else ()
     if questions:
-        described = replace(described, tables=tuple(dict.fromkeys(q.columns for q in questions)))
+        stated = tuple(dict.fromkeys(question.columns for question in questions))
+        described = replace(described, tables=stated)
     people = _sample(opened, described)
     scenarios = list(scenarios_of(described, methods=list(methods or compared()), k=[k]))
     if questions or not methods:

@@ -236,18 +236,14 @@ def _r(value: Any) -> str:
     if isinstance(value, str):
         return r_text(value)
     if isinstance(value, dict):
-        parts = [f"{_name(name)} = {_r(part)}" for name, part in value.items()]
-        return f"list({', '.join(parts)})"
+        parts = ", ".join(_r(part) for part in value.values())
+        return f"structure(list({parts}), names = {_r(list(value))})" if value else "list()"
     if value and all(isinstance(part, list) for part in value):
         rows = ", ".join(_r(part) for part in value)
         return f"rbind({rows})"
     if value and all(isinstance(part, dict) for part in value):
         return "list(" + ",\n  ".join(_r(part) for part in value) + ")"
     return f"c({', '.join('NA' if part is None else _r(part) for part in value)})"
-
-
-def _name(text: str) -> str:
-    return text if text.isidentifier() and text.isascii() else r_text(text)
 
 
 def r_text(text: str) -> str:

@@ -73,8 +73,14 @@ def read_toml(text: str, *, what: str) -> Form:
         ) from None
     level: list[Any] = [form]
     for _ in range(DEEPEST):
-        inner = [part.values() if isinstance(part, dict) else part for part in level]
-        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+        inner = [
+            part
+            for whole in level
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+        ]
+        if any(isinstance(part, int) and abs(part) >= 2**64 for part in inner):
+            raise InvalidSchema(f"{what} must not have integers of more than 64 bits.")
+        level = [part for part in inner if isinstance(part, dict | list)]
     if level:
         raise InvalidSchema(f"{what} must not have more than {DEEPEST} nested tables or lists.")
     return form

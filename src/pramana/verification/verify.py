@@ -348,6 +348,8 @@ def verify_folder(
             require_unchanged(stamps)
         except PramanaError as error:
             checks.append(Check.decided("table", False, str(error)))
+        except UNFORESEEN:
+            checks.append(Check.decided("table", False, "its risk cannot be measured"))
     publishable = None if risk is None else verdict_of(certificate, risk)
     return Verdict(tuple(checks), tuple(_notes(certificate, key)), risk, publishable)
 

@@ -242,6 +242,11 @@ def verdict_of(
         reasons.append(gettext("Not for publication: the release was made with a seed, for tests."))
     if not certificate.claims:
         reasons.append(gettext("The release has no guarantee."))
+    reasons += [
+        gettext("The target %(target)s protects nobody.", target=claim.asked)
+        for claim in certificate.claims
+        if claim.asked is not None and (claim.attained.link_bound or 0) >= 1
+    ]
     if not all(claim.holds for claim in certificate.claims):
         reasons.append(gettext("A guarantee is weaker than was asked for."))
     if certificate.accepted_risk:
@@ -545,7 +550,7 @@ def is_amount(table: OpenedTable, name: str) -> bool:
     parts = table.summaries(partial(_numbers, _limit(table.rows)), [name], by_part=True)
     sizes, fractions, lows, highs, sampled = zip(*parts, strict=True)
     records, low, high = sum(sizes), min(lows), max(highs)
-    if sum(fractions) > FRACTION_OF_AMOUNTS * records:
+    if not records or sum(fractions) > FRACTION_OF_AMOUNTS * records:
         return True
     width, looked_at = high - low + 1, np.concatenate(sampled)
     ties = len(looked_at) - len(np.unique(looked_at))
