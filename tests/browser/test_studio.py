@@ -193,7 +193,7 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     page.get_by_label("Name of the data").fill("People")
     follow(page, page.get_by_role("button", name="Create"))
     with page.expect_popup() as popup:
-        page.get_by_role("link", name="Read the report for us").click()
+        page.get_by_role("link", name="Read the report for the owner").click()
     popup.value.get_by_text("People").first.wait_for()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the PDF").click()
