@@ -303,7 +303,7 @@ def test_a_certificate_states_the_guarantee_of_a_column_of_points():
 @pytest.mark.parametrize("asked", [pm.SpontaneousRecognition(0.2), pm.CorrectMatch(0.3)])
 def test_what_rests_on_counts_is_refused(asked):
     """A number that chance rounds is in no cell that could be counted."""
-    with pytest.raises(NotCovered, match="rounded to a grid by chance"):
+    with pytest.raises(NotCovered, match="rounded at random to a grid"):
         pm.design(SCHEMA, asked, data=table())
 
 
