@@ -63,6 +63,7 @@ def test_a_survey_from_its_first_question_to_its_first_answer(
     page.get_by_label("Title").fill("Ways to work")
     page.get_by_label("Office").fill("The office")
     expect(phone.get_by_role("heading", name="Ways to work")).to_be_visible()
+    assert page.evaluate("document.activeElement.name") == "office"  # the phone takes no focus
     page.get_by_label("Also in").select_option("German")
     page.wait_for_load_state()
     page.get_by_label("Title (German)").fill("Wege zur Arbeit")

@@ -78,7 +78,7 @@
   function screen(...parts) {
     main.replaceChildren(element("h1", survey.title), ...(survey.trial ? [element("p", text.trial, { class: "error" })] : []),
       ...(survey.office ? [element("p", survey.office, { class: "office" })] : []), ...parts);
-    main.focus();
+    if (document.hasFocus()) main.focus(); // a preview beside a form takes nothing from who types there
     window.scrollTo(0, 0);
   }
 
