@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from pramana import api
@@ -22,6 +23,16 @@ def test_estimates_agree_with_the_original_data(tmp_path: Path) -> None:
         assert abs(compared.estimate - compared.original) < 4 * error
     inside = [group.low <= group.original <= group.high for group in groups]
     assert sum(inside) >= 7  # of nine; a fixed seed
+
+
+def test_means_are_compared_with_the_amounts_that_the_schema_admits(tmp_path: Path) -> None:
+    """An estimate cannot know how far incomes lie above the top of the grid."""
+    done = demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=5_000, k=5)
+    people = pq.read_table(tmp_path / "data" / "people.parquet").to_pandas()
+    top = done.plan.schema.column("income").recoding.top
+    means = people.income.clip(upper=top).groupby(people.education).mean()
+    assert people.income.max() > top
+    assert {group.group: group.original for group in done.incomes} == pytest.approx(means.to_dict())
 
 
 def test_the_guarantee_covers_every_column(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def _show(done: Demonstration) -> None:
     )
     show_promises(console, plan, done.release.certificate)
     _show_compared("\nMarried people by age (the schema rules out married children):", done.married)
-    _show_compared("Mean income by education:", done.incomes)
+    _show_compared("Mean income by education (150,000 for incomes above it):", done.incomes)
     outcome = "all checks passed" if done.verdict.valid else "[bold red]not all checks passed[/]"
     console.print(f"Verified from the release alone: {outcome}. {done.verdict.counted()}")
     if done.verdict.publishable is not None:
