@@ -97,7 +97,7 @@ def test_what_was_cut_is_said_and_not_compared_beyond(kind):
     """The number is that of the values as they left; who lies beyond is not told apart."""
     release = released(kind, "centre")
     for found in (release.mean("cut"), release.quantile("cut", 0.9), release.regress("cut ~ 1")):
-        assert "As released: cut, below 4 as 4; above 60 as 60." in found.why
+        assert "As released: cut, below 4 set to 4; above 60 set to 60." in found.why
     assert release.mean("cut").estimate == pytest.approx(PAY.clip(4, 60).mean())
     assert release.proportion("cut>=60").estimate == pytest.approx(0.2)
     assert release.proportion("cut<=4").estimate == pytest.approx(0.2)

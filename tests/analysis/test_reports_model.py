@@ -68,7 +68,7 @@ def test_a_table_that_no_report_holds_is_the_models_without_an_interval(people, 
     assert "No interval: the error of the model is unknown" in str(found)
     assert found.to_json()["no_interval"].endswith(
         "The tables of age and education, of age and region, of education and region "
-        "have an interval."
+        "have intervals."
     )
     show_estimate(found, release.certificate.labels)
     shown = capsys.readouterr().out

@@ -46,7 +46,7 @@ def test_shares_by_kept_groups_have_the_error_of_a_ratio():
         lambda: release.crosstab("a", where={"reported": "a*b"}),
         lambda: release.independence("a", "reported"),
     ):
-        with pytest.raises(pm.NotCovered, match="'reported' says what a record was asked for"):
+        with pytest.raises(pm.NotCovered, match="'reported' names the columns of a record"):
             ask()
 
 

@@ -158,5 +158,5 @@ def test_the_folder_tells_what_was_not_asked_from_what_is_missing(release: Path)
     certificate = json.loads((release / "certificate.json").read_text())
     assert kinds["reported"] == ["value"] * len(certificate["mechanism"])
     readme = (release / "README.md").read_text()
-    assert "not asked for" in readme
+    assert "is not a missing value" in readme
     assert "reported: released unchanged" not in readme

@@ -108,9 +108,9 @@ def test_design_says_which_method_it_chose_and_what_the_other_would_cost(run, st
     made = run("protect people.csv --schema schema.toml --k 5 -o release").out
 
     assert chosen["method"] == "attribute-sampling"
-    assert "for the same guarantee with --method retention" in chosen["choice"]
+    assert "with --method retention at the same guarantee" in chosen["choice"]
     assert "instead" not in chosen
-    assert "was chosen: mean expected error of two-way tables" in " ".join(made.split())
+    assert "was chosen. The mean expected error of two-way tables" in " ".join(made.split())
     assert (stated["method"], "choice" in stated) == ("retention", False)
     assert "--method attribute-sampling" in stated["instead"]
     assert "the planned tables" in run(f"{command} --tables pairs").json["choice"]

@@ -64,8 +64,8 @@ def test_a_release_of_answers_verifies_and_tells_who_answered(
     assert verdict.valid, [check for check in verdict.checks if not check.ok]
     told = " ".join(release.certificate.sentences())
     assert "Nobody held the original answers" in told
-    assert "For an attacker who forged or knows m of the n records, the anonymity set" in told
-    assert "A person who answered m times is covered by m times epsilon" in told
+    assert "For an attacker who invented or knows m of the n records, the anonymity set" in told
+    assert "A person who answered m times has m times the epsilon" in told
     report = pm.report(tmp_path / "release").save(tmp_path / "report.html").read_text()
     assert "Nobody held the original answers" in " ".join(report.split())
     table = release.crosstab("employed")

@@ -365,7 +365,7 @@ def test_who_stays_is_found_among_those_who_change(panel: Path) -> None:
     definition = load(panel, wave=1)
     assert definition.panel is not None
     assert "against an attacker who sees no other wave" in definition.panel.sentence()
-    assert "if all n gave the same answers throughout" in definition.panel.sentence()
+    assert "if all n people gave the same answers in all waves" in definition.panel.sentence()
     assert "for one time by itself" in " ".join(definition.consent())
 
 
@@ -383,9 +383,9 @@ def test_all_waves_are_promised_to_who_answers_once_a_wave(panel: Path) -> None:
     definition = load(panel, wave=1)
     assert definition.panel is not None
     said = definition.panel.sentence()
-    assert "anybody who answered at most once a wave" in said
-    assert "who answered m times in each wave is covered by m times the latter" in said
-    assert "took part in all waves, each once a wave" in said
+    assert "anybody who answered at most once per wave" in said
+    assert "who answered m times in each wave, multiply the second epsilon by m" in said
+    assert "took part in all waves, each once per wave" in said
     assert "That holds if you answer once each time" in " ".join(definition.consent())
 
 

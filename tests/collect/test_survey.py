@@ -217,7 +217,7 @@ def test_people_and_certificate_say_that_the_questions_of_a_person_are_secret(me
     for text in (told, *said[:1], str(certificate.to_json()["guarantees"])):
         assert ("knows which columns a person reported" in text) == picked
     for text in (" ".join(said), certificate.to_json()["collected"]["statement"]):
-        assert ("People saw which questions chance picked" in text) == picked
+        assert ("People saw which questions were drawn" in text) == picked
     again = Certificate.from_bytes(certificate.to_bytes())
     assert again.sentences() == said
 

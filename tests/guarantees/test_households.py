@@ -262,7 +262,7 @@ def test_every_method_drops_the_number_and_says_what_it_promises(tmp_path, metho
     for claim in plan.claims:
         numbers = claim.attained.household(4)
         told = [f"{own} = {text}" for own, text in claim.attained.as_text(numbers).items()]
-        end = f": {' and '.join(told)} for 4." if numbers else "linked to a person."
+        end = f", that is {' and '.join(told)} for 4 members." if numbers else "linked to a person."
         if numbers and "k" in numbers:
             alone = math.ceil(claim.attained.k)
             end += f" Households of {alone} and more: no protection (k = 1)."

@@ -119,7 +119,7 @@ def test_design_chooses_what_is_least_in_error_on_the_tables_stated():
     assert errors[1] < errors[0]
     assert f"{100 * errors[1]:.2g} % of the records" in chosen.statistics["choice"]
     assert (
-        f"{100 * errors[0]:.2g} % for the same guarantee with --method retention"
+        f"and {100 * errors[0]:.2g} % with --method retention at the same guarantee"
         in (chosen.statistics["choice"])
     )
     assert pm.design(alone, promise, records=5_000).method.name == "retention"
@@ -139,7 +139,7 @@ def test_design_chooses_by_all_pairs_where_no_tables_are_stated():
 
     assert chosen.method.name == "attribute-sampling"
     assert chosen.choice[0] in str(chosen)
-    for error, words in zip(either, ("tables about", ";"), strict=True):
+    for error, words in zip(either, ("is about", "records, and"), strict=True):
         percent = f"{100 * error:.2g} %" if error < 1 else f"{100 * error:,.0f} %"
         assert f"{words} {percent}" in chosen.choice[0]
     assert pm.design(Schema(columns[:1]), promise, records=5_000).method.name == "retention"

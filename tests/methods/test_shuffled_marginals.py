@@ -126,8 +126,8 @@ def test_a_release_is_verified_and_its_rows_are_the_cells(tmp_path):
     ours, theirs = (one.crosstab("age", "sex").estimate for one in (release, again))
     assert np.array_equal(ours, theirs)
     words = (tmp_path / "release" / "README.md").read_text()
-    assert "sum over all rounds" in words
-    assert "one row a cell" in words
+    assert "sum over all tables" in words
+    assert "one row for each cell" in words
 
 
 @pytest.mark.parametrize("change", ["a count", "a cell", "an order", "a negative count"])

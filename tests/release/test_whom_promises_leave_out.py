@@ -31,9 +31,9 @@ BACK = "infers these values from the groups"
     [
         (Permute(), None),
         (Permute(response_weight=0.0, responses=("v",)), None),
-        (Centroid(responses=("v",)), "formed by v as well"),
-        (Permute(distinct=2), "formed by v, w as well"),
-        (Permute(closeness=0.6), "formed by v, w as well"),
+        (Centroid(responses=("v",)), "also formed by v."),
+        (Permute(distinct=2), "also formed by v, w."),
+        (Permute(closeness=0.6), "also formed by v, w."),
     ],
 )
 def test_groups_that_looked_at_other_columns_say_so(method, named, tmp_path):

@@ -77,7 +77,7 @@ def test_the_truth_is_found_in_no_external_edition(made, form):
     external, internal = (words_of(made[edition], form) for edition in ("external", "internal"))
 
     assert figure in internal
-    assert "truth" in internal.lower()
+    assert "original" in internal.lower()
     assert figure not in external
     for word in (MARK, str(LARGE), f"{LARGE:,}"):
         assert word not in external

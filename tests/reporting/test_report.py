@@ -157,7 +157,7 @@ def test_the_external_report_is_the_same_for_two_truths(folder, external):
 
     assert one == two == external
     assert "For publication" in one
-    assert ">truth<" not in one
+    assert ">original<" not in one
 
 
 def test_the_internal_report_has_what_the_owner_needs(internal):
@@ -169,7 +169,7 @@ def test_the_internal_report_has_what_the_owner_needs(internal):
         "Do not publish",
     ):
         assert words in internal
-    assert "truth" in internal
+    assert ">original<" in internal
     assert "for a test or a demonstration" in internal  # this release was seeded
 
 
@@ -391,7 +391,7 @@ def test_what_was_done_to_columns_that_are_not_randomised_is_told():
     assert "pay sensitive rounded to multiples of 10; released unchanged" in words
     assert "age sensitive binned, not randomised 3 bins, declared, missing is one of them" in words
     assert re.search(r"debt sensitive [^.]*; released with noise, not randomised", words)
-    assert "Expected error of unbiased estimates: " in words
+    assert "For unbiased estimates: The expected error" in words
 
 
 def test_shares_without_weights_are_named_so_beside_the_first_chart():

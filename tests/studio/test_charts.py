@@ -52,11 +52,11 @@ def test_truth_stands_beside_estimates_with_their_intervals() -> None:
     """An interval is a line; a value of which nothing is told has none."""
     rows = (("N", 60, 55.0, 50.0, 62.0), ("S", 40, None, None, None))
     svg = drawn("drawn_beside", "region", rows, identity="beside-0")["svg"]
-    assert {"N", "S", "region", "estimated", "truth"} <= set(texts(svg))
+    assert {"N", "S", "region", "estimated", "original"} <= set(texts(svg))
     assert len(re.findall(r'<line[^>]*stroke="#0b5f8a"', svg)) == len(WIDTHS)
-    assert "N: estimated 55.0 % (50.0 % to 62.0 %), truth 60.0 %" in words(svg)
+    assert "N: estimated 55.0 % (50.0 % to 62.0 %), original 60.0 %" in words(svg)
     assert "N: estimated 55.0 % (50.0 % to 62.0 %)" in pointed(svg)
-    assert "S: truth 40.0 %" in pointed(svg)
+    assert "S: original 40.0 %" in pointed(svg)
 
 
 def test_a_chart_that_cannot_be_drawn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

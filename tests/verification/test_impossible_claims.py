@@ -480,7 +480,7 @@ def test_a_anonymity_set_is_no_promise_and_records_may_read_as_the_truth(release
         assert "not its own" not in text
     if certificate.kind != "groups":
         assert (
-            "guarantees bound how well a person is hidden"
+            "The size of this set alone is not a guarantee."
             in certificate.to_json()["anonymity_set"]["statement"]
         )
 

@@ -304,7 +304,7 @@ class AttributeSamplingReading(BesideUnchanged):
             made,
             method="shrunk",
             estimate=sums.laid_out(self._shrunken(sums, counts, question) / whole),
-            why=f"{made.why.replace('unbiased, from', 'from')} The expected total error of the "
+            why=f"{made.why.removeprefix('nearly unbiased, ')} The expected total error of the "
             f"unbiased estimate is {off_by(error)}. {shrunk_words(error)}",
         )
 
@@ -403,7 +403,7 @@ class AttributeSamplingReading(BesideUnchanged):
         )
         limits = self.records.range_of(of) if question.beyond is None else (0.0, 1.0)
         shrunken = sums.laid_out(np.where(there, np.clip(centre + apart, *limits), np.nan))
-        why = f"{made.why.replace('nearly unbiased, from', 'from')[:-1]}; {shrunken_words(error)}"
+        why = f"{made.why.removeprefix('nearly unbiased, ')[:-1]}; {shrunken_words(error)}"
         return replace(made, method="shrunk", estimate=shrunken, why=why)
 
     def _needs_reports(self, question: Question, of: str) -> bool:
@@ -581,8 +581,8 @@ class AttributeSamplingReading(BesideUnchanged):
         largest.sort(key=lambda names: [changed.index(name) for name in names])
         tables = [" and ".join(names) for names in largest]
         if len(tables) == 1:
-            return f"The table of {tables[0]} has one."
-        return f"The tables of {', of '.join(tables)} have an interval."
+            return f"The table of {tables[0]} has intervals."
+        return f"The tables of {', of '.join(tables)} have intervals."
 
 
-CHANCE = f"'{REPORTED}' says what a record was asked for, which chance alone decided"
+CHANCE = f"'{REPORTED}' names the columns of a record, which were drawn at random"

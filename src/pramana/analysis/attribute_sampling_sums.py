@@ -438,7 +438,7 @@ class ReportSums:
             question,
             what=what,
             method="unbiased",
-            why=f"{'nearly ' if ratio else ''}unbiased, from the {reports:,.0f} records of "
+            why=f"{'nearly unbiased, ' if ratio else ''}from the {reports:,.0f} records of "
             f"{number} {sets} these columns.",
             records=float(self.everyone.sum()),
             together=together,

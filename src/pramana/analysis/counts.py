@@ -246,15 +246,17 @@ def off_by(error: float) -> str:
 
 def shrunk_words(error: float) -> str:
     """What a shrunken estimate is, with a warning where noise is stronger than the table."""
-    words = f"The estimate is shrunk: {EXPLAINED} {BESIDE}"
+    words = f"The estimate is shrunk. {SHRINKAGE}"
     return f"{words} {DROWNED}" if error >= 1 else words
 
 
-EXPLAINED = "the more of a difference noise can explain, the more it is reduced."
-BESIDE = "Standard error and interval belong to the unbiased estimate."
+SHRINKAGE = (
+    "Differences that noise can explain are reduced. Standard errors and intervals belong to the "
+    "unbiased estimate."
+)
 DROWNED = (
-    "Not reliable: noise exceeds the differences between cells, so that the estimate is nearly "
-    "even and a large cell may be chance. Ask for fewer columns, or read the intervals alone."
+    "It is not reliable: noise exceeds the differences between cells. Ask for fewer columns, or "
+    "use the intervals alone."
 )
 
 
@@ -264,13 +266,13 @@ def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[Co
     size = expected_error(solved.se, solved.records)
     error = f"the expected total error of the unbiased estimate is {off_by(size)}"
     if method == "unbiased":
-        return method, f"unbiased as asked; {error}."
+        return method, f"{error}."
     if method == "clipped":
-        return method, f"as asked; {error} before clipping; biased where the original is near 0."
+        return method, f"{error} before clipping. Counts near 0 are biased."
     if method == "shrunk":
-        return method, f"as asked; {error}. {shrunk_words(size)}"
+        return method, f"{error}. {shrunk_words(size)}"
     if size <= SMALL_ERROR:
-        return "unbiased", f"{error}, so no shrinkage is needed."
+        return "unbiased", f"{error}."
     return "shrunk", f"{error}. {shrunk_words(size)}"
 
 
@@ -333,8 +335,8 @@ def withheld_counts(
         reach = max(z, BIAS) * se + half_a_record(se, 1.0)
         low, high = counts - reach, counts + reach
         why = (
-            "the matrix is withheld and may move frequencies: se bounds bias and standard "
-            "deviation together, as the certificate states it."
+            "the matrix is withheld, and released counts may be biased. se bounds bias and "
+            "standard deviation together, as the certificate states it."
         )
     else:
         se = np.sqrt(np.minimum(stated**2, luck) + sampled * luck)
@@ -343,8 +345,8 @@ def withheld_counts(
         least, largest = not_refuted(counts, total, z=z, times=sampled + 1)
         low, high = np.maximum(low, least) - half, np.minimum(high, largest) + half
         why = (
-            "the matrix leaves frequencies unchanged in expectation: released counts are unbiased. "
-            "se is the largest that the certificate and the count itself allow."
+            "released counts are unbiased, because the matrix keeps frequencies in expectation. "
+            "se is an upper bound from the certificate and the count."
         )
     return as_released(
         layout,

@@ -34,7 +34,7 @@ import numpy as np
 
 from pramana.analysis.association import USUAL_STRENGTH
 from pramana.analysis.channels import Channels, Unchanged
-from pramana.analysis.counts import BESIDE, EXPLAINED, SMALL_ERROR, expected_error, fitted_counts
+from pramana.analysis.counts import SHRINKAGE, SMALL_ERROR, expected_error, fitted_counts
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import USUAL, Inference, Question
@@ -172,16 +172,13 @@ def is_shrunk(question: Question, error: float, *, bounded: bool) -> bool:
 def shrunken_words(error: float) -> str:
     """What a shrunken mean is."""
     off = f"{error:.2g} standard deviations of the values" if math.isfinite(error) else "unbounded"
-    words = (
-        f"the expected error of the unbiased means is {off}. The estimate is shrunk towards "
-        f"common means: {EXPLAINED} {BESIDE}"
-    )
+    words = f"the expected error of the unbiased means is {off}. The means are shrunk. {SHRINKAGE}"
     return f"{words} {ALIKE}" if error >= 1 else words
 
 
 ALIKE: Final = (
-    "Not reliable: noise is stronger than the differences between groups, so that all means are "
-    "near the common one. Ask for fewer columns, or read the intervals alone."
+    "They are not reliable: noise exceeds the differences between groups. Ask for fewer columns, "
+    "or use the intervals alone."
 )
 
 

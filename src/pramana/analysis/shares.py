@@ -173,7 +173,7 @@ def _stacked(
         by=question.by,
         labels=(*others[:place], whole.labels[0], *others[place:]),
         method=", ".join(dict.fromkeys(row.method for row in present)),
-        why=f"one question for each value of {question.by[place]}; {present[0].why}",
+        why=f"estimated for each value of {question.by[place]}; {present[0].why}",
         level=question.level,
         **{figure: np.moveaxis(table, 0, place) for figure, table in figures.items()},
     )

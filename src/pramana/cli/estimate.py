@@ -382,11 +382,9 @@ def show_estimate(estimate: Estimate, labels: Labels) -> None:
     if estimate.no_interval:
         bullet(console, f"No interval: {estimate.no_interval}")
         return
-    kind = "Each interval holds on its own and refers"
-    if estimate.simultaneous:
-        kind = "All intervals hold together and refer"
+    kind = "Simultaneous intervals" if estimate.simultaneous else "Intervals for single cells"
     about = "the original records" if estimate.infer == "records" else "the population behind them"
-    bullet(console, f"{kind} to {about}; {estimate.records:,.0f} records.")
+    bullet(console, f"{kind}, about {about}; {estimate.records:,.0f} records.")
 
 
 def contrast_of(

@@ -165,10 +165,10 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
     for size, numbers in by_size.items():
         if numbers:
             texts = (f"{name} = {text}" for name, text in guarantee.as_text(numbers).items())
-            spelled.append(f"{' and '.join(texts)} for {size:,}")
+            spelled.append(f"{' and '.join(texts)} for {size:,} members")
     if not spelled:
         return ""
-    words = f" For m members of one household together it is {guarantee.of_household}: "
+    words = f" For all m members of a household together: {guarantee.of_household}, that is "
     words += f"{', '.join(spelled)}."
     for size in range(2, LARGE_HOUSEHOLD):
         if (guarantee.household(size) or {}).get("k") == 1:
@@ -178,14 +178,13 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
 
 def household_scope(schema: Schema) -> str:
     """What was done about households, and against whom nothing is guaranteed to them."""
-    words = "The original data number households. The number is dropped."
+    words = "The household number of the original data was dropped."
     unknown = [name for name in schema.attached if name not in schema.known]
     if not unknown:
         return words
     return (
-        f"{words} Against an attacker who knows who lives with whom, guarantees about linking "
-        f"hold only if the attacker does not know the values of {listed(unknown, 4)} that members "
-        "share."
+        f"{words} Not covered by guarantees about linking: an attacker who knows who lives with "
+        f"whom, and knows the values of {listed(unknown, 4)} that members share."
     )
 
 
@@ -197,8 +196,8 @@ PICKED: Final = noop(
 )
 
 RELAXED: Final = (
-    " The target xi = {} cannot be attained with these records; this is the least that can, "
-    "rounded up."
+    " The target xi = {} cannot be attained with these records. The stated xi is the smallest that "
+    "can be attained, rounded up."
 )
 
 NAMED: Final = 4
@@ -288,8 +287,8 @@ class Claim:
             words += unknown_words(schema)
             if Need.GROUPS in needs and made.looked_at:
                 words += gettext(
-                    " Groups were formed by %(columns)s as well. Not covered: an attacker who "
-                    "knows how, and infers these values from the groups.",
+                    " Groups were also formed by %(columns)s. Not covered: an attacker who knows "
+                    "the rule and infers these values from the groups.",
                     columns=listed(made.looked_at, NAMED),
                 )
         if made.picked and self.attained.in_anonymity_set:

@@ -229,15 +229,17 @@ def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
     for error, other in rest:
         if least >= 1:
             cost = f"{error / least:.2g} times" if error < 100 * least else "over 100 times"
-            cost += " as much"
+            cost += " as large"
         else:
             cost = percent(error, 2) if error < 1 else "more than 100 %"
-        costs.append(f"{cost} for the same guarantee with --method {other.method.name}")
+        costs.append(f"{cost} with --method {other.method.name}")
+    words = f"The mean expected error of {which} is about {percent(least, 2)} of the records, and "
     if least >= 1:
-        words = f"mean expected error of unbiased estimates of {which}"
-    else:
-        words = f"mean expected error of {which} about {percent(least, 2)} of the records;"
-    choice = f"Method {chosen.method.name} was chosen: {words} {' and '.join(costs)}."
+        words = f"The mean expected error of unbiased estimates of {which} is "
+    choice = (
+        f"Method {chosen.method.name} was chosen. {words}{' and '.join(costs)} at the same "
+        "guarantee."
+    )
     return replace(chosen, statistics={**chosen.statistics, "choice": choice})
 
 

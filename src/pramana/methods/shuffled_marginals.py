@@ -67,7 +67,7 @@ CLOSE = 2e-3
 
 LABELS = {
     REPORTED: "columns of the table of this cell; other columns are empty",
-    COUNT: "how often this cell was answered, with answers changed by chance",
+    COUNT: "number of people in this cell after randomisation",
 }
 
 

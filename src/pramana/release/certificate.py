@@ -56,7 +56,7 @@ from pramana.types import Entries, Form
 FORMAT: Final = "pramana-certificate"
 FORMAT_VERSION: Final = 2
 
-TEXT_VERSION: Final = 3
+TEXT_VERSION: Final = 4
 """Raise it when a sentence of a certificate, of the README or of the codebook changes.
 
 Sentences follow from numbers and are compared to the letter, so that a forged one shows. A
@@ -64,8 +64,8 @@ certificate with sentences of another version cannot be compared, and is refused
 """
 
 NO_GUARANTEE: Final = (
-    "Nothing is guaranteed about a person: no target was requested, and the statistics that only "
-    "the owner has would disclose original counts."
+    "There is no guarantee: no target was requested, and numbers that only the owner can compute "
+    "would disclose original counts."
 )
 
 NOT_FOR_PUBLICATION: Final = "reproducible: not for publication"
@@ -116,14 +116,15 @@ class Panel:
         """What all waves tell, in words."""
         return (
             f"This is wave {self.wave} of {self.waves} of a panel. All numbers above are of one "
-            "wave, against an attacker who sees no other wave. All waves together disclose at most "
-            f"an epsilon of {text_up(self.epsilon, 3)} about a person who gave the same answers in "
-            f"all of them on one device, and at most {text_up(self.changing_epsilon, 3)} about "
-            "anybody who answered at most once a wave. A person who answered m times in each wave "
-            "is covered by m times the latter. An attacker who sees all waves links a record to a "
-            "person with probability at most 1 in 1 + (n - 1) * exp(-2 epsilon), where n people "
-            "took part in all waves, each once a wave: with the latter epsilon, or with the former "
-            "if all n gave the same answers throughout, on one device each."
+            "wave, against an attacker who sees no other wave. All waves together have an epsilon "
+            f"of at most {text_up(self.epsilon, 3)} for a person who gave the same answers in all "
+            f"waves on one device, and of at most {text_up(self.changing_epsilon, 3)} for anybody "
+            "who answered at most once per wave. For a person who answered m times in each wave, "
+            "multiply the second epsilon by m. Suppose that n people took part in all waves, each "
+            "once per wave. An attacker who sees all waves then links a record to a person with "
+            "probability at most 1 in 1 + (n - 1) * exp(-2 epsilon), with the second epsilon. The "
+            "first epsilon applies if all n people gave the same answers in all waves, each on one "
+            "device."
         )
 
 
@@ -156,8 +157,8 @@ class Collected:
     def sentence(self, *, picked: bool = False) -> str:
         """What it rests on, in words; also where chance ``picked`` a person's questions."""
         secret = (
-            "People saw which questions chance picked for them. For a person who disclosed this, "
-            "or was seen to answer, k and the central epsilon count only the records of the same "
+            "People saw which questions were drawn for them. For a person who disclosed this, or "
+            "was observed while answering, the anonymity set has only the records with the same "
             "questions. "
             if picked
             else ""
@@ -166,15 +167,15 @@ class Collected:
             "Each person had a code that could be used once."
             if self.codes
             else "Nothing prevented a person from answering on several devices. A person who "
-            "answered m times is covered by m times epsilon, and by k = 1 + (n - m) / m * exp(-2 "
-            "epsilon) among n records; no central epsilon covers this person."
+            "answered m times has m times the epsilon, and k = 1 + (n - m) / m * exp(-2 epsilon) "
+            "among n records. No central epsilon covers this person."
         )
         text = (
-            "Nobody held the original answers: people randomised their answers before they sent "
-            f"them, by survey {self.survey}. This rests on two assumptions: people opened the page "
-            "of this survey, and the channel does not disclose who sent what. For an attacker who "
-            "forged or knows m of the n records, the anonymity set has n - m records, and k and "
-            f"the central epsilon are computed from n - m. {secret}{once}"
+            "Nobody held the original answers: people randomised them before sending, by survey "
+            f"{self.survey}. This requires that people opened the page of this survey, and that "
+            "the channel does not disclose who sent which record. For an attacker who invented or "
+            "knows m of the n records, the anonymity set has n - m records, and k and the central "
+            f"epsilon are computed from n - m. {secret}{once}"
         )
         return text if self.panel is None else f"{text} {self.panel.sentence()}"
 
@@ -376,7 +377,7 @@ class Certificate:
                 f"{unchanged} released unchanged. The anonymity set of a person is the records "
                 f"with the same {values} there, at least {size:,}."
             )
-        text += " The guarantees bound how well a person is hidden in it."
+        text += " The size of this set alone is not a guarantee."
         fewest = self.smallest_unchanged_group
         if fewest is not None:
             text += f" At least {counted(fewest, 'record shares', 'records share')} the values of "
@@ -518,7 +519,9 @@ class Certificate:
         )
         suggested = self.suggested_share
         if suggested is not None and unique > suggested:
-            text += " Whose they are is hidden as guaranteed, but anyone can read these records."
+            text += (
+                " Their content is public. The guarantee bounds the probability of linking them."
+            )
         return text
 
     def __repr__(self) -> str:
@@ -533,7 +536,7 @@ class Certificate:
 def _suppressed_words(least: int, at_most: int) -> str:
     """The sentence about local suppression."""
     if not at_most:
-        return "Local suppression had to set no cell of a key to missing."
+        return "Local suppression set no cell of a key to missing."
     many = f"at least {least:,} and at most {at_most:,}" if least else f"at most {at_most:,}"
     return f"Local suppression set {many} cells of keys to missing: tables count them as missing."
 

@@ -20,7 +20,7 @@ from pramana.base.look import text_templates
 from pramana.base.text import no_formula
 from pramana.base.translation import ENGLISH, in_language
 from pramana.io.base import FORMATS, Format
-from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
+from pramana.release.certificate import Certificate
 from pramana.release.certificate_fields import treatment_of
 from pramana.release.portable import PAGE, PROGRAM, answerable, portable_files, r_text
 from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_key, label_text
@@ -66,7 +66,6 @@ def _explanations(certificate: Certificate) -> dict[str, bytes]:
         "number": NUMBER,
         "any_in_python": ANY_IN_PYTHON,
         "stata_instead": STATA_INSTEAD,
-        "not_for_publication": NOT_FOR_PUBLICATION,
     }
     texts = {
         name: _templates().get_template(f"{name}.j2").render(values) for name in (README, *LOADERS)
@@ -152,7 +151,7 @@ def _is_text(column: Column) -> bool:
 
 def _treatment(certificate: Certificate, column: Column) -> str:
     if certificate.nature.counted and column.name in (REPORTED, COUNT):
-        return "says which table" if column.name == REPORTED else "counted after randomisation"
+        return "names the table" if column.name == REPORTED else "counted after randomisation"
     if certificate.marks and column.name == REPORTED:
         return "drawn at random, independently of the record"
     return treatment_of(column, certificate.nature.treatment)

@@ -65,8 +65,8 @@ class Kind:
 
 PUBLISHED = Kind(
     made="The matrices are published and {depends}.",
-    why_not="The values of randomised columns are changed by chance. Direct counts of them are "
-    "wrong, often by much, and so are shares, means and models made from them.",
+    why_not="The values of randomised columns are partly random. Direct counts, shares, means and "
+    "models of these columns are biased.",
     shows_matrices=True,
     owner_knows=frozenset({Need.COUNTS}),
 )
@@ -74,9 +74,9 @@ PUBLISHED = Kind(
 
 WITHHELD = Kind(
     made="The matrices are withheld and {depends}.",
-    why_not="The values of randomised columns are changed by chance. Counts of single columns "
-    "are right on average, with standard errors that only the certificate states; associations "
-    "between columns are attenuated.",
+    why_not="The values of randomised columns are partly random. Counts of single columns are "
+    "unbiased, with the standard errors that the certificate states. Associations between columns "
+    "are attenuated.",
     withholds_matrices=True,
     # Not fixed matrices: nobody can tell that hidden ones are.
     owner_knows=frozenset({Need.COUNTS, Need.MATRICES}),
@@ -84,22 +84,23 @@ WITHHELD = Kind(
 """The matrices are withheld, and keep every column's frequencies."""
 
 GROUPS = Kind(
-    made="Keys were drawn anew within groups; there are no matrices.",
+    made="Keys were replaced within groups of similar records. There are no matrices.",
     why_not="The keys of a record come from its group, and may belong to another person. "
     "Associations of keys with other columns are attenuated.",
     grouped=True,
     treatment="replaced within groups",
-    anonymity_set="Groups are formed within {inside}; a person hides in a group, of at least k.",
+    anonymity_set="Groups are formed within {inside}. The anonymity set of a person is a group of "
+    "at least k records.",
     owner_knows=frozenset({Need.GROUPS}),
 )
 """Keys were replaced within groups of records."""
 
 ATTRIBUTE_SAMPLING = Kind(
-    made="Each record answers one set of columns, drawn by chance; the others are empty. "
+    made="Each record reports one set of columns, drawn at random; the other columns are empty. "
     "Sets and matrices are published and {depends}.",
-    why_not="Every record reports some of its columns, changed by chance: direct counts are "
-    "wrong. Column `reported` names them. An empty cell of another column is no missing value: the "
-    "column was not asked for.",
+    why_not="Every record reports only some columns, and their values are partly random. Direct "
+    "counts are biased. Column `reported` names the columns of a record. An empty cell in another "
+    "column is not a missing value.",
     shows_matrices=True,
     whole=False,
     mechanism=reporting_of,
@@ -108,26 +109,27 @@ ATTRIBUTE_SAMPLING = Kind(
 """Each record answered one set of columns; the sets are in the certificate."""
 
 SHUFFLED_MARGINALS = Kind(
-    made="Everybody answered every set of columns, each in a round that was shuffled by itself; "
-    "the counts of each round are released. Sets and matrices are published and {depends}.",
-    why_not="Each row is a cell of a table and the number of its answers, which are changed by "
-    "chance: column `reported` names the table. Direct counts are wrong, and the tables hold the "
+    made="Each person's values were randomised once for every set of columns. Each set was "
+    "shuffled separately, and its counts are released. Sets and matrices are published and "
+    "{depends}.",
+    why_not="Each row is a cell of a table with its count. The counted values are partly random, "
+    "so that direct counts are biased. Column `reported` names the table. All tables are about the "
     "same people.",
     shows_matrices=True,
     whole=False,
     counted=True,
     mechanism=rounds_of,
-    anonymity_set="Each round is shuffled by itself: in each a person hides among {inside}. "
-    "For anyone who sees the answers of a person before the shuffle, all rounds count together: "
-    "the local epsilon applies, the sum over all rounds.",
+    anonymity_set="Each table is shuffled separately, and its anonymity set is {inside}. Against "
+    "an attacker who sees a person's randomised values before the shuffle, only the local epsilon "
+    "holds. It is the sum over all tables.",
 )
 """Everybody answered all sets, and the counts of each are released."""
 
 SEALED = replace(
     WITHHELD,
-    why_not="The values of randomised columns are changed by chance, and the matrices that would "
-    "undo it are withheld. Counts of single columns have the errors that the certificate states; "
-    "associations between columns differ from the original data by an unknown amount.",
+    why_not="The values of randomised columns are partly random, and the matrices are withheld. "
+    "Counts of single columns have the errors that the certificate states. Associations between "
+    "columns differ from the original data by an unknown amount.",
     tells=frozenset({"standard_errors", "unchanged_records"}),
     least_error=1.0,
 )

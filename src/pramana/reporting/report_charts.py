@@ -24,7 +24,11 @@ COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "b
 """Each at least 4.5 to 1 against white."""
 
 SHAPES = {"truth": "cross", "released": "diamond", "estimated": "circle"}
-SERIES = {"estimated": noop("estimated"), "released": noop("as released"), "truth": noop("truth")}
+SERIES = {
+    "estimated": noop("estimated"),
+    "released": noop("as released"),
+    "truth": noop("original"),
+}
 WIDE, WIDER, TALL = 270, 560, 300
 NARROWEST = WIDTHS[0] - 80
 """Pixels between the axes."""

@@ -337,17 +337,17 @@ def guarantees_chapter(certificate: Certificate) -> Chapter:
 
 def _guarantee(claim: Claim, sentence: str) -> Group:
     attained = claim.attained
-    asked = gettext("not asked for; it follows from the matrices")
+    asked = gettext("none; the guarantee follows from the matrices")
     if claim.asked is not None:
         asked = str(claim.asked)
         if not claim.holds:
-            asked = gettext("%(guarantee)s, which was missed", guarantee=claim.asked)
+            asked = gettext("%(guarantee)s, not attained", guarantee=claim.asked)
     facts = (
         (
             gettext("Attained"),
             ", ".join(f"{key} = {text}" for key, text in attained.shown().items()),
         ),
-        (gettext("Asked"), asked),
+        (gettext("Target"), asked),
         (gettext("Assumes"), gettext(attained.assumption)),
         (gettext("Does not guarantee"), gettext(attained.not_promised)),
         (gettext("Checked by"), claim.checked_by),
@@ -532,14 +532,14 @@ def _column_chart(place: int, view: ColumnView) -> Group:
         gettext("from"): view.low,
         gettext("to"): view.high,
         gettext("as released"): view.released,
-        gettext("truth"): view.truth,
+        gettext("original"): view.truth,
     }
     known = {word: values for word, values in series.items() if values is not None}
     rows = tuple(
         (label, *(rounded_percent(values[row]) for values in known.values()))
         for row, label in enumerate(view.labels)
     )
-    folded = gettext("The numbers of %(column)s", column=view.title)
+    folded = gettext("Table of %(column)s", column=view.title)
     table = limited_grid((gettext("value"), *known), rows, name, folded=folded)
     note = (Words(view.note, "quiet"),) if view.note else ()
     drawing = shares(f"column-{place}", view, title=name)
@@ -593,8 +593,8 @@ def analysis_chapter(release: Release) -> Chapter:
         blocks.append(
             Words(
                 gettext(
-                    "Expected error of unbiased estimates: %(error)s With strong noise, estimates "
-                    "are shrunk, which mostly have smaller errors.",
+                    "For unbiased estimates: %(error)s If noise is strong, estimates are shrunk, "
+                    "and their errors are mostly smaller.",
                     error=certificate.expected_error,
                 )
             )

@@ -233,9 +233,9 @@ class Recoding:
             parts.append(f"dates as their {self.date}{how}")
         parts += [f"{_listed(old, most)} merged into {new}" for new, old in self.merged]
         if self.bottom is not None:
-            parts.append(f"below {label_text(self.bottom)} as {label_text(self.bottom)}")
+            parts.append(f"below {label_text(self.bottom)} set to {label_text(self.bottom)}")
         if self.top is not None:
-            parts.append(f"above {label_text(self.top)} as {label_text(self.top)}")
+            parts.append(f"above {label_text(self.top)} set to {label_text(self.top)}")
         if self.round is not None:
             parts.append(f"rounded to multiples of {label_text(self.round)}")
         if self.noise is not None:

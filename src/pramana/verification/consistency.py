@@ -228,15 +228,17 @@ def _method_fields(certificate: Certificate) -> Check:
         error, words = maker.expected_error_of(certificate), certificate.expected_error
         fits = words is None if error is None else error.matches_text(words)
     except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
-        return Check.decided(name, False, f"not what {method} gives with the other entries")
+        return Check.decided(
+            name, False, f"not determined by method {method} and the other entries"
+        )
     stated = {n: value for n, value in certificate.statistics.items() if n not in owner}
     different = _different(certificate.options, options) | _different(stated, statistics)
     different |= owner - set(certificate.statistics) - _uncounted(certificate)
     different |= set() if fits else {"expected_error"}
     if different:
-        detail = f"{method} gives another {', '.join(sorted(different))}, or none"
+        detail = f"{', '.join(sorted(different))}: not as method {method} computes them"
         return Check.decided(name, False, detail)
-    return Check.decided(name, True, f"what {method} gives with the other entries")
+    return Check.decided(name, True, f"as method {method} computes them from the other entries")
 
 
 def _different(stated: Entries, expected: Entries) -> set[str]:

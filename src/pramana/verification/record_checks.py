@@ -83,7 +83,7 @@ def record_checks(
         counts = scan.read(opened, progress)
         records = counts.records
     same = not counts.problem and records == certificate.records
-    count = f"{counted(records, 'record')}, {_declared(certificate.records)}"
+    count = f"{counted(records, 'record')}; {_declared(certificate.records)}"
     yield Check.decided("records", same, counts.problem or count)
     if same:
         yield from scan.checks(counts, opened)
@@ -95,10 +95,10 @@ def _round_checks(
     """Every cell of every round is in its place, and counts of a round sum to the records."""
     rows, records = certificate.rows, certificate.records
     good = opened.rows == rows
-    detail = f"{counted(opened.rows, 'cell')}, {_declared(rows)}"
+    detail = f"{counted(opened.rows, 'cell')}; {_declared(rows)}"
     batches = list(_packed(opened).batches()) if good else []
     if good and sum(batch.num_rows for batch in batches) != rows:
-        good, detail = False, f"other than the {counted(rows, 'cell')} that are stated"
+        good, detail = False, f"not the {counted(rows, 'cell')} that the certificate states"
     if good and sum(map(_unpacked_bytes, batches)) > MOST_UNPACKED:
         good, detail = False, "texts too long for the memory"
     yield Check.decided("cells", good, detail)
@@ -118,7 +118,7 @@ def _round_checks(
         not different,
         f"{', '.join(different)}: cells differ from the certificate"
         if different
-        else "as stated, in order",
+        else "in the order of the certificate",
     )
     counts = table.column(COUNT)
     whole = pa.types.is_integer(counts.type) and not counts.null_count
@@ -131,7 +131,7 @@ def _round_checks(
     yield Check.decided(
         "anonymity set",
         certificate.anonymity_set == records,
-        f"all {records:,} records of a round, {_declared(certificate.anonymity_set)}",
+        f"all {records:,} records of a round; {_declared(certificate.anonymity_set)}",
     )
 
 
@@ -154,7 +154,7 @@ def _holds_cells(
 
 
 def _declared(number: int) -> str:
-    return counted(number, "is stated", "are stated")
+    return f"the certificate states {number:,}"
 
 
 @dataclass
@@ -426,7 +426,7 @@ class RecordScan:
             yield Check.decided(
                 "unchanged columns",
                 smallest == certificate.smallest_unchanged_group,
-                f"{smallest:,} or more share all unchanged columns, {declared}",
+                f"{smallest:,} or more share all unchanged columns; {declared}",
                 CheckKind.UNCHANGED,
             )
 
@@ -436,11 +436,14 @@ class RecordScan:
         unknown = counts.records - int(asked.sum())
         if unknown or counts.unknown_sets:
             words = records_that(unknown, "names", "name")
-            return Check.decided(name, False, f"{words} an attribute set that is not stated")
+            return Check.decided(
+                name, False, f"{words} an attribute set that is not in the certificate"
+            )
         expected = np.array([one.share * counts.records for one in sampler.sets])
         statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
         good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > LEVEL
-        return Check.decided(name, good, f"{'' if good else 'not '}as often as stated")
+        words = "agree" if good else "disagree"
+        return Check.decided(name, good, f"frequencies {words} with the certificate")
 
     def _group_checks(self, counts: RecordCounts) -> Iterator[Check]:
         """Sizes of groups, and how diverse the sensitive values inside them are."""
@@ -452,21 +455,22 @@ class RecordScan:
             yield Check.decided(
                 "records with the same keys",
                 smallest >= stated,
-                f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
+                f"at least {smallest:,} share each combination; the certificate states {stated:,}",
             )
             yield from self._suppressed_cells(counts.shared_keys.total())
         for name, values in counts.values.items():
             if len(values) < self.distinct:
                 words = counted(len(values), "value")
-                detail = f"{words}, and every group is said to hold {self.distinct:,}"
+                detail = f"{words}; the certificate states {self.distinct:,} in every group"
                 yield Check.decided(f"values of {name}", False, detail)
         for name, sizes in counts.diversity.items():
             fewest, farthest = _diversity(sizes.total())
             yield Check.decided(
                 f"{name} by released keys",
                 fewest >= self.distinct and farthest <= self.closeness + ROUNDING,
-                f"at least {fewest:,} values share each combination, {self.distinct:,} are stated; "
-                f"at most {text_up(farthest, 3)} from the whole, {text_up(self.closeness, 3)} is",
+                f"at least {fewest:,} values for each combination, at a distance of at most "
+                f"{text_up(farthest, 3)} from the whole table; the certificate states "
+                f"{self.distinct:,} and {text_up(self.closeness, 3)}",
             )
 
     def _suppressed_cells(self, total: pa.Table) -> Iterator[Check]:
@@ -488,12 +492,15 @@ class RecordScan:
         possible = sum(missing.values())
         least, most = stated["least"], stated["at_most"]
         detail = (
-            f"{least:,} to {most:,} are stated, and {counted(possible, 'cell')} of keys missing"
+            f"{counted(possible, 'cell')} of keys missing; the certificate states that {least:,} "
+            f"to {most:,} were suppressed"
         )
         good = coarse_up(suppressed) <= most == coarse_up(most) <= coarse_up(possible)
         good = good and least <= possible
         if good and len(complete) < len(missing):
-            detail += f": {suppressed:,} suppressed, of the others only the owner knows"
+            detail += (
+                f". Of the missing cells {suppressed:,} were suppressed; the others are asserted"
+            )
             yield Check.asserted("suppressed cells", detail)
         else:
             yield Check.decided("suppressed cells", good, detail)
@@ -509,7 +516,7 @@ class RecordScan:
             smallest = counts.records
             words = f"all {smallest:,} records form one anonymity set"
         return Check.decided(
-            "anonymity set", smallest == certificate.anonymity_set, f"{words}, {declared}"
+            "anonymity set", smallest == certificate.anonymity_set, f"{words}; {declared}"
         )
 
 

@@ -248,7 +248,7 @@ def verdict_of(
         if claim.asked is not None and (claim.attained.link_bound or 0) >= 1
     ]
     if not all(claim.holds for claim in certificate.claims):
-        reasons.append(gettext("A guarantee is weaker than was asked for."))
+        reasons.append(gettext("A guarantee is weaker than its target."))
     if certificate.accepted_risk:
         reasons.append(accepted_words(certificate.accepted_risk))
     beyond = []
