@@ -33,8 +33,8 @@ def test_a_survey_is_watched_as_answers_come(visitor: Visitor, folder: Path) -> 
         reached.append(seen.status.k or 0)
         told = words(visitor.get("/surveys/0/live").text)
         assert f"{number} of 5,000 expected have answered" in told
-        assert f"1 in {math.floor(10 * seen.status.k) / 10} bounds the probability" in told
-        assert "1 in 20.0 bounds it if all expected answers come" in told
+        assert f"1 in {math.floor(10 * seen.status.k) / 10:g} at most: the probability" in told
+        assert "1 in 20 at most, if all expected people answer" in told
         assert "How do you get to work?" in told
     assert 1 < reached[0] < reached[1] < 20
     assert "collect status watched" in visitor.get("/surveys/0").text

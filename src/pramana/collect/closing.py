@@ -327,11 +327,13 @@ class LiveTable:
         text: the question.
         rows: for each answer its label, the share of people who gave it, and the ends of a 95 %
             interval, all between 0 and 1.
+        mean: of a number that is rounded to points, with the ends of a 95 % interval.
     """
 
     name: str
     text: str
     rows: tuple[tuple[str, float, float, float], ...]
+    mean: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -390,7 +392,11 @@ def _live_table(definition: Definition, release: Release, name: str) -> LiveTabl
         )
         answer = label_text(cell[name])
         rows.append((question.labels.get(answer, answer), share, low, high))
-    return LiveTable(name, question.text, tuple(rows))
+    mean = None
+    if question.points:
+        (cell,) = release.mean(name).cells
+        mean = (cell["estimate"], cell["low"], cell["high"])
+    return LiveTable(name, question.text, tuple(rows), mean)
 
 
 # -- signs of invented answers ---------------------------------------------------------------------

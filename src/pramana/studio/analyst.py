@@ -14,6 +14,7 @@ from pramana import api
 from pramana.base.text import no_formula, percent
 from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InputError, MissingExtra, PramanaError
+from pramana.studio.view import amount
 from pramana.studio.worker import Workbench
 
 UNRELIABLE: Final = 0.3
@@ -77,20 +78,30 @@ def _column(column: Any, release: Any) -> dict[str, Any]:
     labels = release.certificate.labels
     listed = column.labels if column.coded else tuple(labels.values.get(column.name, ()))
     codes = ["" if value is None else str(value) for value in listed[:MOST_VALUES]]
+    bins = release.certificate.true_schema.bin_words.get(column.name, {})
+    named = labels.named(column.name, listed[:MOST_VALUES])
+    texts = [bins.get(code, text) for code, text in zip(codes, named, strict=True)]
     kind = str(release.opened.schema.field(column.name).type)
     return {
         "name": column.name,
         "label": labels.variables.get(column.name, ""),
         "title": labels.title(column.name),
         "role": str(column.role),
-        "treatment": release.certificate.nature.treatment
-        if column.randomised
-        else gettext("released unchanged"),
+        "treatment": _treatment(column, release.certificate),
         "recoding": column.recoding.sentence() if column.recoding else "",
-        "number": kind.startswith(NUMBERS) and not column.randomised,
-        "values": list(zip(codes, labels.named(column.name, listed[:MOST_VALUES]), strict=True)),
+        "number": column.gridded or (kind.startswith(NUMBERS) and not column.randomised),
+        "values": list(zip(codes, texts, strict=True)),
         "more": max(len(listed) - MOST_VALUES, 0),
     }
+
+
+def _treatment(column: Any, certificate: Any) -> str:
+    """What was done to a column, as the codebook has it."""
+    if not column.randomised:
+        return gettext("released unchanged")
+    if column.gridded:
+        return gettext("rounded by chance to the values below, then randomised")
+    return str(gettext(certificate.nature.treatment))
 
 
 def tabulate(
@@ -174,13 +185,11 @@ def _text(number: float, what: str = "") -> str:
     >>> _text(36.28, "count"), _text(-0.2, "count"), _text(0.3628, "row"), _text(36.28)
     ('36', '0', '36.3 %', '36.28')
     """
-    if not math.isfinite(number):
-        return gettext("unknown")
-    if what in SHARES:
+    if math.isfinite(number) and what in SHARES:
         return numeral(f"{100 * number:.1f} %")
-    if what == "count" or abs(number) >= 1000:
+    if math.isfinite(number) and what == "count":
         return numeral(f"{round(number):,}")
-    return numeral(f"{number:,.4g}")
+    return amount(number)
 
 
 def _finite(number: float) -> float | None:

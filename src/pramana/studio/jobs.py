@@ -402,7 +402,7 @@ def _lost(job: Job) -> None:
     if job.condition == "cancelled":
         _end(job, "cancelled")
         return
-    job.words, job.values = LOST, {}
+    job.words, job.values, job.code = LOST, {}, "lost"
     _end(job, "refused")
 
 

@@ -448,7 +448,9 @@ def preview_survey(bench: Workbench, *, text: str) -> dict[str, Any]:
     return {
         "page": page,
         "minimum": definition.survey.minimum,
+        "expected": definition.survey.expected,
         "guarantees": definition.sentences(definition.guarantees()),
+        "hoped": definition.sentences(definition.guarantees(definition.survey.expected))[0],
         "error": "" if error is None else error.sentence(),
     }
 

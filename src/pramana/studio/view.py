@@ -37,6 +37,9 @@ OTHERWISE: Final = {
 }
 """By the code of an analyst's error: the parameter to set, and what the link shows."""
 
+PASSING: Final = ("lost", "memory", "system", "fault")
+"""Codes of refusals that may be over when the same is tried again."""
+
 UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\ud800-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -288,6 +291,7 @@ def _templates() -> Environment:
         "count": lambda number: numeral(f"{number:,.0f}"),
         "numeral": numeral,
         "duration": duration,
+        "amount": amount,
         "below": below,
         "size": size,
         "plain": without_options,
@@ -336,6 +340,8 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
         job: Job | None = context["job"]
         code = "" if job is None else job.code
         known |= {"here": here, "ways": _ways_out(code, here, address.query)}
+        # A question that cannot be answered is asked in another way.
+        known["again"] = job is not None and (not job.lane or code in PASSING)
         known |= {"place": None, "coarser": None, "copy": None}
         known |= {} if job is None else _remedies(job)
     html = _templates().get_template(template).render(known | context)
@@ -500,10 +506,21 @@ def below(number: float, digits: int = 1) -> str:
     """A number of which more is safer: a k, or by how much fewer people are found.
 
     >>> below(2.9999), below(12.0), below(66.7, 0)
-    ('2.9', '12.0', '66')
+    ('2.9', '12', '66')
     """
     steps = math.floor(Fraction(repr(float(number))) * 10**digits)
-    return numeral(f"{steps / 10**digits:,.{digits}f}")
+    return numeral(f"{steps / 10**digits:,.{digits}f}".removesuffix(".0"))
+
+
+def amount(number: float) -> str:
+    """An estimate with four digits, or whole from 1,000 on.
+
+    >>> amount(36.2849), amount(12345.6), amount(math.nan)
+    ('36.28', '12,346', 'unknown')
+    """
+    if not math.isfinite(number):
+        return gettext("unknown")
+    return numeral(f"{round(number):,}" if abs(number) >= 1000 else f"{number:,.4g}")
 
 
 def size(octets: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -34,14 +34,44 @@ from pramana.studio.view import (
 
 PAGES: Final = Pages()
 
+
+class AnswerKind(NamedTuple):
+    """A way to answer: its name, the field of its possible answers, and what a new one has."""
+
+    words: str
+    field: str
+    hint: str
+    begins: tuple[Any, ...]
+
+
 KINDS: Final = {
-    "answers": (
+    "answers": AnswerKind(
         noop("Choose an answer"),
+        noop("Answer options"),
         noop("One answer a line. To store a code, write 1 = Yes."),
+        ("yes", "no"),
     ),
-    "bins": (noop("Type a number, kept as a group"), noop("Edges of the groups: 0, 18, 65, 120")),
-    "points": (noop("Type a number, rounded by chance"), noop("Points to round to: 0, 1000, 2000")),
-    "months": (noop("Choose a month"), noop("The first and the last: 2020-01, 2026-12")),
+    "bins": AnswerKind(
+        noop("Type a number, kept as a group"),
+        noop("Edges of the groups"),
+        noop("Numbers in rising order. 0, 18, 65, 120 makes three groups."),
+        (0, 18, 65, 120),
+    ),
+    "points": AnswerKind(
+        noop("Type a number, rounded by chance"),
+        noop("Points to round to"),
+        noop(
+            "Numbers in rising order. People can type any number from the first to the last. "
+            "Means stay unbiased."
+        ),
+        (0, 1000, 2000, 5000),
+    ),
+    "months": AnswerKind(
+        noop("Choose a month"),
+        noop("The first and the last month"),
+        noop("As 2020-01, 2026-12."),
+        ("2020-01", "2026-12"),
+    ),
 }
 TARGETS: Final = {
     "k": noop("Link an answer to its person with probability at most 1 in"),
@@ -304,7 +334,9 @@ def _question(
     kind = form.choice(f"kind-{at}", KINDS, "Choose how people answer.")
     typed = form.get(f"values-{at}")
     values: Any
-    if kind == "answers":
+    if old and kind != _kind(old):  # the answers of another kind are of no use
+        values = list(KINDS[kind].begins)
+    elif kind == "answers":
         pairs = [line.partition(" = ") for line in typed.splitlines() if line.strip()]
         values = [code.strip() for code, _, _ in pairs]
         if any(text for _, _, text in pairs) and len({*values}) == len(values):
@@ -316,7 +348,7 @@ def _question(
     kept = {name: value for name, value in old.items() if name not in shown}
     new = {"name": form.get(f"name-{at}"), "text": form.get(f"text-{at}"), kind: values, **kept}
     flags = {name: True for name in ("optional", "ordered") if form.get(f"{name}-{at}")}
-    conditions = _conditions(old, form.all(f"if-{at}"), before)
+    conditions = _conditions(old, form.all(f"if-{at}"), before) if kind != "points" else {}
     return new | flags | ({"ask_if": conditions} if conditions else {})
 
 
