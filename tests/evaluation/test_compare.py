@@ -78,7 +78,7 @@ def test_losses_are_means_of_several_draws_and_say_how_far_one_lies(found):
     drawn = [o for o in found.outcomes if o.attained]
     assert all(len(own) == DRAWS for o in drawn for own in o.losses.values())
     assert all(o.spread > 0 for o in drawn)
-    assert f"over {DRAWS} draws of each scenario" in " ".join(found.sentences())
+    assert f"over {DRAWS} releases of each scenario" in " ".join(found.sentences())
 
 
 def test_what_cannot_be_met_is_noted_and_does_not_stop_the_rest(found):

@@ -167,15 +167,15 @@ def test_a_claim_comes_back_from_json(asked):
 
 
 def test_the_sentence_says_what_it_rests_on():
-    """Both numbers, rounded up, and every condition in one sentence."""
+    """Both numbers, rounded up, and every condition."""
     said = ShuffledPrivacy(0.312345, 1e-6).sentence()
 
     assert "0.3124" in said
     assert "1e-6" in said
     for word in ("shuffled", "unchanged columns", "fresh random numbers", "one record per person"):
         assert word in said
-    assert said.count(". ") == 1
-    assert "up to a probability" not in ShuffledPrivacy(3, 0.0).sentence()
+    assert said.count(". ") == 2
+    assert "apart from a probability" not in ShuffledPrivacy(3, 0.0).sentence()
 
 
 # -- as a target ---------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_a_list_that_was_read_off_the_data_is_told_of_wherever_epsilon_is() -> N
     ).certificate
     assert disclosed(certificate).choices.read == ("job",)
     assert any(words in one for one in compose([disclosed(certificate)]).sentences())
-    assert "read off the data is taken as public" in ShuffledPrivacy.assumption
+    assert "read off the data is treated as public" in ShuffledPrivacy.assumption
 
     declared = plan_for(declared=True, asked=ShuffledPrivacy(4, 1e-6))
     assert declared.notices == []

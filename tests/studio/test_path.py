@@ -598,7 +598,7 @@ def test_options_of_a_method_are_offered_and_taken(opened: Visitor) -> None:
     """Those that state no target; the plan, the plan file and the code have them."""
     shown = opened.get("/choose/options?method=resample").text
     assert 'name="option-response"' in shown
-    assert "Numbers that similar records should share." in shown
+    assert "Numbers whose association with the keys should be preserved." in shown
     assert 'name="option-retention"' not in opened.get("/choose/options?method=retention").text
     chosen = {"method": "resample", "letter": "k", "k": "4", "option-draw": "sequential",
               "option-response": "income", "option-distinct": "1"}  # fmt: skip

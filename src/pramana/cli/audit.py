@@ -80,7 +80,7 @@ def audit(
         people.
       --records FILE: Of a table, for the owner alone: write the risk of every record as CSV.
 
-    Seldom:
+    Advanced:
       --household NAME: The number of a household.
       --mechanism FILE: For a release that withholds its matrices: mechanism.json of
         --steward-folder.
@@ -178,15 +178,15 @@ def attack(
 ) -> None:
     """Attack a release with the data that an attacker has.
 
-    linkage: the strongest linker, who knows the original data and the matrices. repeated: perturb
-    the release again and again. recovery: filter the noise out. composition: several releases of
-    the same people, what of k and epsilon remains. The exit code is 1 if a guarantee is exceeded.
+    linkage: link records with the original data and the matrices. repeated: perturb the release
+    several times. recovery: remove noise by filters. composition: compute k and epsilon of several
+    releases of the same people. The exit code is 1 if a guarantee is exceeded.
 
     Options:
-      name: What to try.
+      name: The attack.
       releases RELEASE...: A release folder; several for composition.
-      --knowledge --original FILE: What the attacker knows of the original data; in the worst
-        case all of it, by either name.
+      --knowledge --original FILE: The table that the attacker knows; in the worst case the
+        original data.
       --times NUMBER: For repeated: number of perturbations.
 
     Example:
@@ -229,15 +229,15 @@ def report(
 
     Options:
       --output -o FILE: Output file: .html or .pdf.
-      --original FILE: For the owner: the original data, to measure attacks and what is lost.
-      --external: For publication: nothing but the release and its certificate.
+      --original FILE: For the owner: the original data, to measure attacks and losses.
+      --external: For publication: uses the release and its certificate only.
       --name TEXT: Name of the data, for the title.
       --office TEXT: Office that releases the data.
       --language CODE: Language of the report: en or de.
       --evidence: Write a folder for review boards and catalogues: DDI, Croissant and more.
       --force: Replace an existing file.
 
-    Seldom:
+    Advanced:
       --date TEXT: Date of the report; today by default.
       --rename: Make duplicate column names of the original data unique.
 
@@ -376,13 +376,13 @@ def compare(
 
     Each scenario is designed, protected several times, attacked and compared with the original
     data; nothing is published. Shows the attained guarantee, the success of the strongest linking
-    attack, the loss, and the scenarios that no other one beats. For method optimal, one in k means
-    alpha = 1/k, for inverse-frequency xi = 1/k.
+    attack, the loss, and the frontier of risk and loss. For method optimal, --k means alpha = 1/k,
+    for inverse-frequency xi = 1/k.
 
     Options:
       --plan TOML: Schema and planned analyses, from a plan file.
-      --k NUMBERS: Targets, as 10,100.
-      --epsilon NUMBERS: Targets, as 2,6.
+      --k NUMBERS: Targets, such as 10,100.
+      --epsilon NUMBERS: Targets, such as 2,6.
       --method NAMES: Methods to compare; the default is all, or with --epsilon the methods
         that are not designed from the data.
       --ask: Planned analysis: sex*age, 'income by sex', 'income ~ age'.

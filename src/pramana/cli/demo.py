@@ -50,7 +50,7 @@ def demo(
     current folder. A fixed seed makes the result reproducible.
 
     Options:
-      --records N: How many people to make.
+      --records N: Number of people.
       --k NUMBER: The target.
 
     Example:
@@ -124,11 +124,11 @@ def experiment(
     Options:
       verb list|run: List the experiments, or run one.
       name NAME: For run: cator, dowd, ghatak, ikarashi or wei, after the papers.
-      --output -o FOLDER: Where to write.
-      --data FOLDER: Real data; PRAMANA_DATA where not given; generated without either.
+      --output -o FOLDER: Output folder.
+      --data FOLDER: Real data; by default PRAMANA_DATA, else synthetic data.
       --quick: Small sizes, under a minute.
       --full: As many trials as in the paper: hours for dowd and wei.
-      --seed NUMBER: The same seed, the same numbers.
+      --seed NUMBER: Makes the result reproducible.
 
     Example:
       pramana experiment list
@@ -187,14 +187,14 @@ def studio(
 
     Options:
       folder FOLDER: The folder of the tables.
-      --port NUMBER: 0 takes a free one.
+      --port NUMBER: Port; 0 takes a free one.
       --browser/--no-browser: Open the browser.
-      --database URL: Where surveys keep answers that no folder has.
+      --database URL: Database of the answers to surveys, if not in a folder.
       --language CODE: Language of the pages: en or de; the default is the one of the browser.
-      --host NAME: Where to listen, if not on this machine alone.
+      --host NAME: Address to listen at.
       --tls-cert FILE: With --host: the certificate.
       --tls-key FILE: With --host: its key.
-      --i-understand: With --host: that others can reach the original data.
+      --i-understand: With --host: confirms that others can reach the original data.
 
     Example:
       pramana studio

@@ -71,16 +71,16 @@ def estimate(
       --total COLUMN: Total of a column of numbers.
       --proportion COMPARISON: Share above or below a number: 'income>=50000'.
       --quantile COLUMN: Quantiles of a column of numbers.
-      --share: Shares of all, or within a row or column.
-      --method: unbiased, clipped or shrunk; auto takes the best for the table.
+      --share: Shares of the total, of each row or of each column.
+      --method: Estimator; auto takes unbiased or shrunk, by the expected error.
       --independence: Test by chi-square whether the two columns are independent.
 
-    Seldom:
+    Advanced:
       --margins FILE: Published totals to calibrate to: a file of column, value, total.
-      --at SHARES: Which quantiles, with commas: 0.5 if none.
-      --infer: About these records, or the population behind them.
-      --difference CELL CELL: One cell less another: F,north M,north.
-      --ratio CELL CELL: One cell over another: F,north M,north.
+      --at SHARES: Orders of the quantiles, with commas; by default 0.5.
+      --infer: Intervals about the original records or about the population.
+      --difference CELL CELL: Difference of two cells: F,north M,north.
+      --ratio CELL CELL: Ratio of two cells: F,north M,north.
 
     Example:
       pramana estimate release/ --by sex,age --share row
@@ -198,15 +198,15 @@ def synthesize(
     person.
 
     Options:
-      --output -o FILE: Where to write.
-      --method: posterior brings dependence between columns back, rank margins only.
-      --seed NUMBER: Draw the same again.
+      --output -o FILE: Output file.
+      --method: posterior restores associations between columns, rank only margins.
+      --seed NUMBER: Makes the result reproducible.
       --margins FILE: Published totals to rake to: a file of column, value, total.
       --copies NUMBER: Draw several tables into one file, numbered in a column copy, each with newly
         drawn parameters. Fit a model to each, and pool the fits.
       --force: Replace an existing file.
 
-    Seldom:
+    Advanced:
       --engine: Execution engine.
       --master URL: The cluster of the engine, such as local[2] or spark://host:7077.
 
@@ -252,17 +252,17 @@ def learn(
     any scikit-learn classifier can be used instead.
 
     Options:
-      --target NAME: What to predict.
-      --test FILE: Clean records with the release's columns, to test on.
-      --synthesis posterior|rank|none: Draw records around the target, one column at a time, or
-        take them as released.
+      --target NAME: Column to predict.
+      --test FILE: Original records with the columns of the release, to test on.
+      --synthesis posterior|rank|none: How training records are drawn: from a model with the
+        target, one column at a time, or not at all (the released records).
       --draws NUMBER: Synthetic tables to learn from; the default is larger for small releases.
       --target-population FILE: Records of another population in which the model will be used.
-        Training records are weighted by how much more frequent similar records are there.
+        Training records get the weight q(x) / p(x): their frequency there and in the release.
       --ratio classifier|nonparametric: How to estimate these weights: by a classifier, or by shares
         of cells.
       --depth NUMBER: Levels of the tree to show.
-      --seed NUMBER: Draw the same again.
+      --seed NUMBER: Makes the result reproducible.
 
     Example:
       pramana learn release/ --target class --test clean.csv
@@ -383,7 +383,7 @@ def show_estimate(estimate: Estimate, labels: Labels) -> None:
         bullet(console, f"No interval: {estimate.no_interval}")
         return
     kind = "Simultaneous intervals" if estimate.simultaneous else "Intervals for single cells"
-    about = "the original records" if estimate.infer == "records" else "the population behind them"
+    about = "the original records" if estimate.infer == "records" else "the population"
     bullet(console, f"{kind}, about {about}; {estimate.records:,.0f} records.")
 
 

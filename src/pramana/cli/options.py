@@ -1,8 +1,8 @@
 """Options of the command line: where they are declared, and what their help shows.
 
 A verb's parameters have simple types and defaults. Its docstring explains each under ``Options``,
-or under ``Seldom`` where only ``--help-all`` shows it; typer takes them from there. Shared options
-are explained here once.
+or under ``Advanced`` where only ``--help-all`` shows it; typer takes them from there. Shared
+options are explained here once.
 
 Targets and the options of methods come from the registries, which are read when such a command runs
 or shows its help, so that registered members of other packages are offered too. ``--help`` shows
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DOES_NOT_HOLD = 1
 """The exit code where a guarantee or a check does not hold."""
 
-SELDOM = "Seldom"
+SELDOM = "Advanced"
 """The help panel of options that only ``--help-all`` shows."""
 
 TARGET, OPTION, HELP_ALL = "target_", "option_", "help_all"
@@ -47,18 +47,18 @@ Options:
   folder RELEASE: A release folder.
   --schema TOML: What each column is, as 'pramana describe' writes it.
   --method NAME: One of the methods below; the default depends on the target.
-  --where FILTER: sex=F, region=north|south or income>=50000; may repeat.
+  --where FILTER: sex=F, region=north|south or income>=50000; may be repeated.
   --level NUMBER: Confidence level of the intervals.
   --json: Print the result as one JSON object.
 
-Seldom:
+Advanced:
   --plan TOML: A file with schema, target, method and planned analyses; options take precedence.
   --origin WORD: Origin of method and target: declared, read-off or trials. The certificate
     states it.
-  --simultaneous: All intervals hold together.
-  --unweighted: Count every record once, whatever its weight.
+  --simultaneous: Simultaneous confidence intervals.
+  --unweighted: Ignore the weights.
   --replicates COLUMNS: Columns of replicate weights: PWGTP* or names with commas.
-  --replication: How they were made; the ACS uses sdr.
+  --replication: Replication method of these weights; the ACS uses sdr.
   --fay NUMBER: Fay's factor, for --replication fay.
   --encoding NAME: Encoding of original data that are not UTF-8, such as cp1252.
   --rename: Make duplicate column names of the original data unique.

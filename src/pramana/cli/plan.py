@@ -257,10 +257,10 @@ def design(
     Nothing is written, unless a plan file is asked for.
 
     Options:
-      table FILE: The original data, if they exist yet.
+      table FILE: The original data, if they exist already.
       --records N: Expected number of records, if there is no FILE yet.
 
-    Seldom:
+    Advanced:
       --blind/--by-trials: Compare alternatives by the schema and expected errors alone, or by
         trials on FILE. The default is blind if the target is an epsilon.
       --smallest-group M: Without FILE: the smallest number of records with the same public values.
@@ -363,14 +363,14 @@ def protect(
     Options:
       --output -o FOLDER: Output folder.
 
-    Seldom:
+    Advanced:
       --format: Format of the released data; by default the format of FILE.
       --force: Replace an existing release.
       --sign KEY: Sign the certificate.
       --seed NUMBER: For tests only: anyone who knows the seed can undo the release.
       --engine: Execution engine.
       --master URL: The cluster of the engine, such as local[2] or spark://host:7077.
-      --ledger FILE: Enter the release in this ledger; begins one if there is none.
+      --ledger FILE: Enter the release in this ledger; creates it if it does not exist.
       --budget-epsilon NUMBER: Refuse if all releases of the table together exceed this central
         epsilon.
       --budget-delta NUMBER: Delta of this budget; by default the smaller of 1e-5 and 1/n for n
@@ -530,17 +530,16 @@ def verify(
 ) -> None:
     """Check a release from its folder alone.
 
-    Checks digests, signature, number of records and domains, and recomputes every guarantee from
-    the published matrices. The exit code is 1 if a check fails.
+    Checks digests, signature, number of records and domains. Recomputes the guarantees that follow
+    from published matrices. The exit code is 1 if a check fails.
 
     Options:
       --key PUB: Public key of the signer.
-      --original FILE: For the owner: the original data, to see whether the records fit the
-        matrices.
+      --original FILE: For the owner: the original data, to test randomisation and shuffle.
       --mechanism FILE: With --original, where matrices are withheld: mechanism.json of
         --steward-folder.
 
-    Seldom:
+    Advanced:
       --engine: Execution engine.
       --master URL: The cluster of the engine, such as local[2] or spark://host:7077.
 

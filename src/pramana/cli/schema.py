@@ -39,23 +39,23 @@ def describe(
 ) -> None:
     """Suggest a role for each column of a table.
 
-    Columns that you name keep your role. Keys that you name are all keys, unless you add --suggest.
-    Other columns are released unchanged as long as few people are unique on them, and dropped
-    otherwise, each with the reason. Check and edit the schema file before you use it.
+    Columns that you name get the role that you give. If you name keys, no other keys are suggested,
+    unless you add --suggest. Other columns are released unchanged if few people are unique on them,
+    and dropped otherwise. Each role has a reason. Check the schema file before you use it.
 
     Options:
       --keys A,B: Columns by which a person is recognised.
       --sensitive A,B: Columns that no outsider knows.
-      --public A,B: Columns to release that others may know.
+      --public A,B: Columns that outsiders know, to be released unchanged.
       --identifiers A,B: Columns to drop.
       --weight NAME: Sampling weights.
-      --household NAME: The number of a household.
+      --household NAME: The column with the household number.
       --suggest: Suggest keys in addition to those you name.
-      --range NAME=LOW:HIGH: Put an amount on a grid in this public range, under the guarantee.
-      --k NUMBER: Suggest recodings where fewer records hold a value.
+      --range NAME=LOW:HIGH: Round an amount to a grid in this public range and randomise it.
+      --k NUMBER: Suggest recodings of values with fewer records.
       --output -o TOML: Write the schema here.
 
-    Seldom:
+    Advanced:
       --force: Replace an existing schema.
       --all: Show every column of a wide table.
 
@@ -229,7 +229,7 @@ def schema(
 ) -> None:
     """Check a schema file, write a coarser one, or print the JSON schema of the format.
 
-    Errors name line and key. docs/reference/schema.md has every entry.
+    Errors name the entry. docs/reference/schema.md has every entry.
 
     Options:
       path TOML: A schema file to check.

@@ -47,10 +47,9 @@ from pramana.schema.schema import Schema
 from pramana.types import Form, Progress, TableLike
 
 FRONTIER = (
-    "It lies on the frontier (nothing here has both less risk and less loss) and is the "
-    "nearest there to the corner of least risk and least loss, both by their logarithms, "
-    "from their least to their greatest value; of those with the same guarantee, and a "
-    "risk within it, the one with the least loss counts."
+    "It lies on the frontier: no other scenario has both less risk and less loss. On the frontier "
+    "it is nearest to the corner of least risk and least loss, on logarithmic scales. Of scenarios "
+    "that meet the same guarantee, only the one with the least loss is considered."
 )
 CLOSING = "For the owner of the data: contains figures of the original data. Do not publish."
 
@@ -120,14 +119,14 @@ class Comparison(Shown):
         lines = [
             f"Recommended: {best.scenario.name}, with a loss of {in_percent(best.loss, percent)} "
             f"and a risk of {in_percent(best.exposure)}{details}.",
-            f"Loss is averaged over the planned analyses: {by_kind or 'nothing'}; over {DRAWS} "
-            "draws of each scenario, ± the standard deviation of one.",
+            f"Loss is the mean over the planned analyses ({by_kind or 'none'}) and over {DRAWS} "
+            "releases of each scenario, ± the standard deviation of one release.",
             ONE_CHANCE if self._one_chance else FRONTIER,
         ]
         if len({trial.scenario.guarantee.name for trial in self.outcomes}) > 1:
             lines.append(
-                "Guarantees of different methods have different adversaries: pk-anonymity holds "
-                "against anyone who knows the original data, the others against less knowledge."
+                "Guarantees of different methods assume different attackers. Only Pk-anonymity "
+                "assumes an attacker who knows the original data."
             )
         others = [trial.scenario.name for trial in self.frontier if trial is not best]
         if others:
@@ -137,7 +136,7 @@ class Comparison(Shown):
             lines.append(f"Worse in both: {'; '.join(beaten)}.")
         choices = DataChoices.together(trial.choices for trial in self.outcomes)
         if choices:
-            lines.append(f"Of every epsilon here:{choices.sentence()}")
+            lines.append(f"This holds for every epsilon:{choices.sentence()}")
         return [*lines, *unable]
 
     def rows(self) -> tuple[Row, list[Row]]:

@@ -456,10 +456,11 @@ PRECISE = 0.1
 """With smaller errors, a method that changes unique records is taken before one that does not."""
 
 ONE_CHANCE = (
-    "Of the scenarios that answer every question and find no more people than the chance allows, "
-    f"those that answer each question within {100 * PRECISE:g} % come first. Of these it loses "
-    "least, if it leaves hardly more of the unique records unchanged than chance does, else it "
-    "leaves fewest. Where none is within the chance, it finds fewest."
+    "The recommended scenario answers every question and identifies at most one person in k. "
+    f"Scenarios with errors of at most {100 * PRECISE:g} % in every question come first. Among "
+    "them, the one with the least loss is taken that leaves at most 1/k of the unique records "
+    "unchanged, or else the one that leaves fewest. If no scenario meets 1/k, the one that "
+    "identifies fewest people is taken."
 )
 """The rule of every recommendation."""
 

@@ -68,14 +68,13 @@ class CorrectMatch(Guarantee):
     name: ClassVar[str] = "correct-match"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.COUNTS})
     assumption: ClassVar[str] = (
-        "The intruder knows the target's value of one column and nothing else of the record, and "
-        "picks at random among the records released with it; the number is computed from the "
-        "original counts."
+        "The attacker knows a person's value in one column and nothing else, and picks at random "
+        "among the records released with this value. The number is computed from the original "
+        "counts."
     )
     not_promised: ClassVar[str] = (
-        "It covers an attacker who knows one value and picks at random among the records released "
-        "with it. An attacker who knows several columns may do better. It is computed from counts "
-        "that are not published."
+        "An attacker who knows several columns, or does not pick at random, may be right more "
+        "often. Nobody can recompute the number from the release."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
@@ -158,8 +157,8 @@ class CorrectMatch(Guarantee):
     def sentence(self) -> str:
         """The guarantee in words."""
         return gettext(
-            "xi = %(xi)s: an attacker who knows one value of a person, of a key or a public "
-            "column, and picks a record with it is right with at most this probability.",
+            "xi = %(xi)s: an attacker who knows a person's value in one key or public column, and "
+            "picks a record with this value at random, is right with at most this probability.",
             xi=numeral(text_up(self.xi)),
         )
 

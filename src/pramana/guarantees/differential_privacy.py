@@ -41,12 +41,12 @@ class DifferentialPrivacy(Guarantee):
     name: ClassVar[str] = "differential-privacy"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
     assumption: ClassVar[str] = (
-        "Covers the randomised columns only; a column released unchanged has no finite epsilon, "
-        "and a list of values that was read off the data is taken as public."
+        "Two tables are compared that differ in one person's values of the randomised columns. A "
+        "list of values that was read off the data is treated as public."
     )
     not_promised: ClassVar[str] = (
-        "It covers the randomised columns only. Columns released unchanged have no such bound, "
-        "and the epsilons of several releases about the same people add up."
+        "It covers only the randomised columns: no finite epsilon covers a column released "
+        "unchanged. The epsilons of several releases about the same people are added."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(

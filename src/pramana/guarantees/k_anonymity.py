@@ -39,15 +39,14 @@ class KAnonymity(OneInK):
     name: ClassVar[str] = "k-anonymity"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.GROUPS, Need.SHUFFLE})
     assumption: ClassVar[str] = (
-        "Records are shuffled; the adversary may know all original keys and the groups, knows "
-        "none of the other columns that travel with a record, and does not work back from groups "
-        "that were formed by those (response, distinct, closeness)."
+        "Records are shuffled. The attacker may know all original keys and the groups. The "
+        "attacker knows no other column, and does not infer other columns from groups that were "
+        "formed by them (response, distinct, closeness)."
     )
     not_promised: ClassVar[str] = (
-        "It bounds linking by the keys. If all members of a group share a sensitive value, the "
-        "release discloses that value for each of them. The adversary must not know the other "
-        "columns. Where groups were formed by other columns too (response, distinct, closeness), "
-        "it does not hold against an attacker who knows how, and infers them from the groups."
+        "It bounds only linking by the keys. If all members of a group share a sensitive value, "
+        "the release discloses this value. Not covered: an attacker who knows other columns, or "
+        "infers them from groups that were formed by them (response, distinct, closeness)."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption("--k", "Re-identification probability at most 1/k.", up=False, first=True),

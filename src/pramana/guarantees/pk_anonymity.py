@@ -45,14 +45,13 @@ class PkAnonymity(OneInK):
     name: ClassVar[str] = "pk-anonymity"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.SHUFFLE, Need.ANONYMITY_SET})
     assumption: ClassVar[str] = (
-        "Records are randomised independently and shuffled; the adversary may know the whole "
-        "original data except which released record belongs to whom, and does not know the "
-        "sensitive columns."
+        "Records are randomised independently and shuffled. The attacker may know all original "
+        "data except the sensitive columns, but not which released record belongs to whom."
     )
     not_promised: ClassVar[str] = (
-        "It bounds the probability of linking a released record to a person. It covers neither "
-        "inference from the statistics of a group about its members, nor columns released "
-        "unchanged that an adversary knows of a person."
+        "It bounds only the probability of linking a released record to a person. It covers "
+        "neither inference from statistics of a group, nor an attacker who knows sensitive "
+        "columns that are released unchanged."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(

@@ -50,7 +50,7 @@ class PrivacyBreach(Guarantee):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
     assumption: ClassVar[str] = (
         "Covers one person's values in the randomised columns; a list of values that was read "
-        "off the data is taken as public."
+        "off the data is treated as public."
     )
     not_promised: ClassVar[str] = (
         "It bounds what is learned about one person's randomised values. It covers neither "

@@ -68,14 +68,14 @@ class ShuffledPrivacy(Guarantee):
     )
     assumption: ClassVar[str] = (
         "Records are randomised independently by matrices that do not depend on the data, and "
-        "shuffled with fresh randomness; one record a person; the number of records is public; "
-        "the adversary may know everybody else's record; all columns released unchanged, "
-        "sensitive columns and weights included, are taken as known and split the anonymity set; "
-        "a list of values that was read off the data is taken as public."
+        "shuffled with new random numbers. Each person has one record, and the number of records "
+        "is public. The attacker may know the records of all other people, and all columns "
+        "released unchanged, including sensitive columns and weights. These columns split the "
+        "anonymity set. A list of values that was read off the data is treated as public."
     )
     not_promised: ClassVar[str] = (
-        "It covers the randomised columns only, one person at a time and one release. It does not "
-        "cover anyone who sees the records before the shuffle: for them the local epsilon applies."
+        "It covers only the randomised columns, one person and one release. Against an attacker "
+        "who sees the records before the shuffle, only the local epsilon holds."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
@@ -190,13 +190,13 @@ class ShuffledPrivacy(Guarantee):
         if self.delta is not None:
             delta = numeral(text_up(self.delta, 3))
         if self.delta:
-            beyond = gettext(", up to a probability of %(delta)s", delta=delta)
+            beyond = gettext(", apart from a probability of %(delta)s", delta=delta)
         return gettext(
             "central epsilon = %(epsilon)s, delta = %(delta)s: the shuffled release is at most "
             "%(times)s times as likely with a person's original values in the randomised columns "
             "as with any other values%(beyond)s, even if an attacker knows the records of "
-            "everybody else. This holds within a group of records that agree in all unchanged "
-            "columns, with fresh random numbers, one record per person and one release.",
+            "everybody else. This assumes fresh random numbers, one record per person and one "
+            "release. The anonymity set is a group of records that agree in all unchanged columns.",
             epsilon=numeral(text_up(self.epsilon)),
             delta=delta,
             times=numeral(exp_text_up(self.epsilon)),

@@ -69,13 +69,13 @@ class SpontaneousRecognition(Guarantee):
     name: ClassVar[str] = "spontaneous-recognition"
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.COUNTS})
     assumption: ClassVar[str] = (
-        "The attacker uses a few keys at a time, considers each record equally likely to belong "
-        "to the person beforehand, and knows the matrix; the number is computed from the original "
+        "The attacker uses a few keys at a time and knows the matrix. Before the release, each "
+        "record is equally likely to be the person's. The number is computed from the original "
         "counts."
     )
     not_promised: ClassVar[str] = (
-        "It covers an attacker who uses a few keys at a time. An attacker who uses all keys, or "
-        "knows more, may do better. It is computed from counts that are not published."
+        "An attacker who uses more keys, or knows more, may be right more often. Nobody can "
+        "recompute the number from the release."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(

@@ -262,13 +262,17 @@ class Invariant(Withheld):
         matrices: instead of ``stay``: where to start from, for each column.
     """
 
-    stay: float | None = option(None, "Each value stays with at least this chance (sdcMicro's pd).")
-    mixture: float = option(1.0, "The share of change in addition to staying (sdcMicro's alpha).")
+    stay: float | None = option(None, "Smallest probability of keeping a value (sdcMicro's pd).")
+    mixture: float = option(
+        1.0, "Share of the two-stage matrix; the rest is the identity (sdcMicro's alpha)."
+    )
     matrices: Matrices = option(None, MATRIX_FILES, flag="--matrix", metavar="COLUMN=FILE",
                                 read=files_of)  # fmt: skip
 
     name: ClassVar[str] = "invariant"
-    when: ClassVar[str] = "Frequencies are read without estimation, as with sdcMicro's pram."
+    when: ClassVar[str] = (
+        "Released frequencies must be unbiased without correction, as with sdcMicro's pram."
+    )
     aims: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:

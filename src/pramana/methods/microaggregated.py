@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pramana.microaggregation.clustering import Sensitive
     from pramana.microaggregation.groups import Key
 
-ALLOW = "Release also if no other column differs: most records are then unchanged."
+ALLOW = "Release even if only the keys distinguish records: most records are then unchanged."
 
 ALSO_MISSING: Final = (
     " Then cells of keys were set to missing, so that every released combination of keys and known "
@@ -95,9 +95,12 @@ class Grouped(Method):
 
     clustering: Clustering = option("default", "Algorithm that forms the groups.")
     responses: tuple[str, ...] = option(
-        (), "Numbers that similar records should share.", flag="--response", metavar="COLUMNS",
+        (),
+        "Numbers whose association with the keys should be preserved.",
+        flag="--response",
+        metavar="COLUMNS",
         read=names_of,
-    )  # fmt: skip
+    )
     response_weight: float = option(1.0, "The weight of a response relative to a key.")
     min_size: int | None = option(None, "Least number of records in each group, if above k.")
     max_size: int | None = option(None, "Largest number of records in each group.")
@@ -378,7 +381,7 @@ class Resample(Grouped):
 
     name: ClassVar[str] = "resample"
     new_keys: ClassVar[NewKeys] = NewKeys.FROM_MEMBERS
-    when: ClassVar[str] = "k-anonymity, with keys of real records and analyses as usual."
+    when: ClassVar[str] = "k-anonymity, for analyses without a correction."
     done: ClassVar[str] = (
         "Every record is released with the keys of a member of its group of at least {k}, drawn "
         "at random with replacement."
@@ -456,9 +459,7 @@ class Gaussian(Grouped):
             alpha of [Wei, Sec. 3.2.2], any number above 0. Less of it re-identifies more.
     """
 
-    loading: float = option(
-        LOADING, "Added to the variances of a group; all records have variance 1."
-    )
+    loading: float = option(LOADING, "Added to the variance of each standardised key in a group.")
 
     name: ClassVar[str] = "gaussian"
     new_keys: ClassVar[NewKeys] = NewKeys.AROUND

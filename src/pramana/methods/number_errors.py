@@ -115,7 +115,7 @@ def mean_error_sentence(errors: Sequence[MeanError], *, here: bool) -> str | Non
     """A sentence on the errors; ``None`` if there are none."""
     if not errors:
         return None
-    basis = "" if here else ", if numbers are uniform over their range and groups are alike"
+    basis = "" if here else ", for uniformly distributed numbers and groups of equal size"
     named = ", ".join(error.words for error in errors[:MOST_NAMED])
     more = f" and {len(errors) - MOST_NAMED} more" if len(errors) > MOST_NAMED else ""
     return f"Expected standard errors{basis}: {named}{more}."

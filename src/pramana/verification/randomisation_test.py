@@ -328,7 +328,9 @@ def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
     hoped = (np.sum([stake.hoped(share) for stake in stakes], axis=0) for share in SHARES)
     least = found_from(SHARES, ((mean, math.sqrt(square)) for mean, square in hoped), level=level)
     if least is None:
-        return Check.asserted(name, "undecided: such a release looks like a valid one")
+        return Check.asserted(
+            name, "undecided: such a release cannot be distinguished from a valid one"
+        )
     return Check.decided(name, True, f"no; {percent(least, 6)} of the records would be detected")
 
 

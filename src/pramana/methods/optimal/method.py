@@ -98,12 +98,12 @@ class Optimal(Method):
     )
     donors: Donors = option(
         "any",
-        "Cells that give the changed records: any, or frequent ones at 1 % more loss at most.",
+        "Cells whose records change: any, or frequent cells at a cost of at most 1 % of the loss.",
     )
 
     name: ClassVar[str] = "optimal"
     when: ClassVar[str] = (
-        "Up to ten keys; an acquaintance who knows some of them recognises nobody."
+        "Up to ten keys; an acquaintance who knows a few of them must rarely recognise a person."
     )
     aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
