@@ -289,6 +289,14 @@ def test_from_a_thousandth_to_twenty(dial, anonymity_set):
 # -- laws of channels ------------------------------------------------------------------------------
 
 
+def test_a_product_of_nine_columns_is_exact():
+    """Its largest ratio is the product of the largest ratios: no grid has raised it."""
+    ratios = [Fraction(5 + step, 5) for step in range(1, 10)]
+    whole = BlanketLaw.of_steps([BlanketLaw.of_mixture(3, ratio) for ratio in ratios])
+
+    assert whole.ratio == pytest.approx(float(math.prod(ratios)), rel=1e-9)
+
+
 def test_many_columns_are_spread_on_a_grid_and_stay_above(monkeypatch):
     """Means stay, and epsilon is a hair above that of all pairs."""
     laws = [BlanketLaw.of_mixture(3, Fraction(5 + step, 5)) for step in range(1, 9)]

@@ -275,6 +275,7 @@ def test_design_takes_it_for_a_central_epsilon_alone():
         for plan in others
     ]
     assert chosen.method.name == "shuffled-marginals"
+    assert chosen.attained == others[2].attained
     assert errors[2] < 0.95 * min(errors[:2])
     assert "--method attribute-sampling" in chosen.choice[0]
     assert "--method retention" in chosen.choice[0]
@@ -282,6 +283,8 @@ def test_design_takes_it_for_a_central_epsilon_alone():
         plan = pm.design(many_columns(), target, records=5_000)
         assert plan.method.name != "shuffled-marginals"
         assert "shuffled-marginals" not in plan.choice[0]
+        named = pm.design(many_columns(), target, records=5_000, method=plan.method.name)
+        assert plan.attained == named.attained
     text = TEXT + '[columns.town]\nrole = "public"\ncategories = ["n", "s"]\n'
     beside = pm.design(read_schema(text), TARGET, records=5_000, smallest_group=5_000)
     assert beside.method.name != "shuffled-marginals"

@@ -231,7 +231,7 @@ MOST_STEPS = 150
 MOST_POINTS = 10_000
 """At this many points of the line more noise is added rather than more points."""
 
-MOST_KEPT, MOST_ATOMS = 64, 10_000
+MOST_KEPT, MOST_KEPT_ATOMS = 64, 10_000
 """This many numbers, of no larger laws: a design, its release and its report ask for the same."""
 
 FEW = 0.005
@@ -288,7 +288,7 @@ def epsilon_of(
     The laws are tried in the order of their spread; most of them only confirm the worst. If it
     holds at ``most`` for a law, what is found for it is at or below that.
     """
-    small = sum(law.own.size for law in laws) <= MOST_ATOMS
+    small = sum(law.own.size for law in laws) <= MOST_KEPT_ATOMS
     return (_epsilon_of if small else _epsilon_of.__wrapped__)(
         tuple(laws), anonymity_set, delta, most
     )

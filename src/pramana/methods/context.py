@@ -26,7 +26,7 @@ from pramana.engine.base import (
     smallest_attached,
 )
 from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidTable, OutsideDomain
-from pramana.guarantees.base import Amplified, Evidence, Guarantee
+from pramana.guarantees.base import Amplified, Evidence, Guarantee, Searched
 from pramana.guarantees.claims import attained, lacks, words_to_ask
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.randomiser import Randomiser, Reporter
@@ -62,12 +62,14 @@ class DesignContext:
         anonymity_set: the smallest number of records that agree in all known columns released
             unchanged.
         opened: the original table, if there is one.
+        draft: whether plans are only compared: guarantees that nobody asked are not computed.
     """
 
     schema: Schema
     records: int
     anonymity_set: int
     opened: OpenedTable | None = field(default=None, repr=False, compare=False)
+    draft: bool = False
 
     @classmethod
     def of(cls, schema: Schema, opened: OpenedTable) -> DesignContext:
@@ -216,10 +218,30 @@ class DesignContext:
         for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
             evidence = self.fixed(mechanism := make(trim))
             covered = [goal for goal in asked if lacks(type(goal), evidence) is None]
-            computed = tuple(type(goal).evaluate(evidence, asked=goal) for goal in covered)
+            computed = tuple(self._reached(goal, evidence) for goal in covered)
             if all(reached.implies(goal) for reached, goal in zip(computed, covered, strict=True)):
+                if self.draft and len(covered) == len(asked):
+                    return mechanism, computed
                 return mechanism, attained(evidence, asked, computed=computed)
         raise unattainable(*asked)
+
+    def _reached(self, goal: Guarantee, evidence: Evidence) -> Guarantee:
+        """What holds in place of a target; in a draft the target itself, if it is met."""
+        if self.draft and isinstance(goal, Searched) and goal.met_by(evidence):
+            return goal
+        return type(goal).evaluate(evidence, asked=goal)
+
+    def for_drafts(self) -> DesignContext:
+        """The same context for plans that are only compared; nothing is counted again."""
+        draft = replace(self, draft=True)
+        vars(draft)["smallest_unchanged_group"] = self.smallest_unchanged_group
+        return draft
+
+    def completed_draft(self, plan: Plan) -> Plan:
+        """A draft with every guarantee that holds; a plan that states more than targets stays."""
+        if len(plan.attained) > len(plan.asked):
+            return plan
+        return replace(plan, attained=attained(self.fixed(plan.mechanism), plan.asked))
 
     def counted(self, mechanism: Mechanism) -> Evidence:
         """The owner's evidence for matrices that were chosen by looking at the data."""

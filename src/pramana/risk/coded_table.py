@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pramana.base.processes import give_back
 from pramana.engine.base import SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, stated_sets
@@ -96,6 +97,7 @@ class CodedTable:
             for name in names
         ]  # fmt: skip
         codes, sizes, missing = zip(*coded, strict=True)
+        give_back()  # reading takes more memory than the codes
         return cls(tuple(names), codes, sizes, missing)
 
     @property
@@ -194,13 +196,11 @@ def code_column(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], int, int]:
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    coded = column.combine_chunks().dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
-    size = len(coded.dictionary)
-    nothing = coded.indices.null_count > 0
-    indices = pc.fill_null(coded.indices, size) if nothing else coded.indices
-    codes = np.asarray(indices).astype(np.int32)
+    coded = column.dictionary_encode()  # all chunks get one dictionary
+    size = len(coded.chunk(0).dictionary) if coded.num_chunks else 0
+    nothing = coded.null_count > 0
+    indices = [chunk.indices.fill_null(size).to_numpy() for chunk in coded.chunks]
+    codes = np.concatenate([np.zeros(0, np.int32), *indices])
     return codes, size + nothing, size if nothing else -1
 
 
@@ -283,9 +283,12 @@ class EquivalenceClasses:
                 cell[rows] = numbers
             counts = _sums(cell, cells)
             occurs = counts > 0
+            counts = counts[occurs]
             place = np.cumsum(occurs, dtype=kind)
             place -= 1
-            return cls(place[cell], counts[occurs])
+            for rows in _parts(records):
+                cell[rows] = place[cell[rows]]
+            return cls(cell, counts)
         keys, size = codes[0].astype(np.int64), sizes[0]
         for column, values in zip(codes[1:], sizes[1:], strict=True):
             if size * values >= 2**62:  # number what occurs anew, so that the key stays small

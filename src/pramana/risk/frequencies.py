@@ -35,7 +35,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from pramana.base.processes import default_threads, in_order
+from pramana.base.processes import default_threads, give_back, in_order
 from pramana.base.rounding import require_choice
 from pramana.base.text import percent_up, plain, text_up
 from pramana.errors import InvalidNumber, OutsideDomain
@@ -455,4 +455,6 @@ def subset_risks(
         return -risk.violations, -risk.uniques, risk.smallest, len(risk.keys), risk.keys
 
     risks = in_order(risk, subsets, threads=default_threads())
-    return tuple(sorted((known for known in risks if known is not None), key=worst_first))
+    known_risks = [known for known in risks if known is not None]
+    give_back()  # of threads that have ended
+    return tuple(sorted(known_risks, key=worst_first))

@@ -66,7 +66,7 @@ from pramana.schema.group_sizes import distance_of_groups
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
-from pramana.types import Codes, FloatArray, Form, IntArray
+from pramana.types import BoolArray, Codes, FloatArray, Form, IntArray
 
 MOST_SUBSETS = 2**12
 """With more sets of keys than this, only minimal sample uniques of few keys are looked for."""
@@ -97,32 +97,13 @@ class SpecialUniques:
 
     @classmethod
     def of(cls, table: CodedTable, groups: EquivalenceClasses | None = None) -> SpecialUniques:
-        """By every subset of the keys, smallest first: unique on a part means on the whole."""
+        """By the minimal sample uniques of the records that are unique by all keys."""
         groups = groups or EquivalenceClasses.of(table.codes, table.sizes)
-        cells, numbers = table.at(groups.first), groups.numbers
-        keys = len(table.names)
+        numbers, keys = groups.numbers, len(table.names)
         sums = itertools.accumulate(comb(keys, size) for size in range(1, keys + 1))
         width = max(1, sum(total <= MOST_SUBSETS for total in sums))
-        single = np.flatnonzero(numbers == 1)  # only these can be unique by a part of the keys
-        scores, parts = np.zeros(len(single)), np.zeros(keys)
-        unique: dict[tuple[int, ...], Codes] = {}  # a bit for each single cell
-        for size in range(1, width + 1):
-            unique_by_fewer, unique = unique, {}
-            for places in itertools.combinations(range(keys), size):
-                alone = np.ones(len(single), np.bool_)  # by all keys
-                if size < keys:
-                    part = cells.subset(places)
-                    merged = EquivalenceClasses.of(part.codes, part.sizes)
-                    alone = (merged.total(numbers) < 1.5)[merged.of_record[single]]
-                unique[places] = np.packbits(alone)
-                bits = unique[places].copy()
-                for fewer in itertools.combinations(places, size - 1):
-                    if fewer:
-                        bits &= ~unique_by_fewer[fewer]
-                minimal = np.unpackbits(bits, count=len(single)).view(np.bool_)
-                score = factorial(keys - size)
-                np.add(scores, score, out=scores, where=minimal)
-                parts[list(places)] += score * int(minimal.sum())
+        single = np.flatnonzero(numbers == 1)
+        scores, parts = _suda_scores(table.at(groups.first), single, width)
         of_cell = np.zeros(len(numbers))
         of_cell[single] = scores
         total = float(scores.sum())
@@ -149,6 +130,42 @@ class SpecialUniques:
         result = np.zeros(len(self.scores))
         result[scored] = 1 / (1 + odds)
         return result
+
+
+def _suda_scores(cells: CodedTable, single: IntArray, width: int) -> tuple[FloatArray, FloatArray]:
+    """The score of each cell that holds a single record, and the sum of scores by key.
+
+    Larger sets come first: where nobody is unique, nobody is unique by fewer of these keys.
+    """
+    keys = len(cells.names)
+    scores, parts = np.zeros(len(single)), np.zeros(keys)
+    unique: dict[tuple[int, ...], Codes] = {}  # a bit for each single cell, if any is unique
+    for size in range(width, -1, -1):
+        unique_by_more, unique = unique, {}
+        for places in itertools.combinations(range(keys), size) if size else ():
+            others = set(range(keys)).difference(places) if size < width else set()
+            if all(tuple(sorted((*places, other))) in unique_by_more for other in others):
+                alone = _alone(cells.subset(places), single, whole=size == keys)
+                if alone.any():
+                    unique[places] = np.packbits(alone)
+        for places, bits in unique_by_more.items():
+            for fewer in itertools.combinations(places, size):
+                if fewer in unique:
+                    bits &= ~unique[fewer]
+            minimal = np.unpackbits(bits, count=len(single)).view(np.bool_)
+            score = factorial(keys - size - 1)
+            np.add(scores, score, out=scores, where=minimal)
+            parts[list(places)] += score * int(minimal.sum())
+    return scores, parts
+
+
+def _alone(part: CodedTable, single: IntArray, *, whole: bool) -> BoolArray:
+    """Which of the single cells no other cell equals by some keys, or by all of them."""
+    if whole:
+        return np.ones(len(single), np.bool_)
+    merged = EquivalenceClasses.of(part.codes, part.sizes)
+    alone: BoolArray = merged.numbers == 1
+    return alone[merged.of_record[single]]
 
 
 @dataclass(frozen=True)
