@@ -23,7 +23,7 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Layout
 from pramana.analysis.means import estimate_values
-from pramana.analysis.regularised_em import climb, fitted_truth, onto_simplex
+from pramana.analysis.regularised_em import climb, fitted_original, onto_simplex
 from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
 from pramana.evaluation.utility import cramers_v
@@ -77,7 +77,7 @@ def _four_way_errors(truth, draws):
             clip(solved),
             _plain_em(table, channels),
             climb(table, even, even, channels, pairs, pull=0.0, tolerance=1e-5, most=900),
-            fitted_truth(table, channels),
+            fitted_original(table, channels),
         )
         errors.append([worlds.error(estimate, truth) for estimate in estimates])
     return np.mean(errors, axis=0)
@@ -162,7 +162,7 @@ def _associated(name, tables):
     for truth, layout, seed in tables:
         channels = Channels(layout)
         table = worlds.released(truth, layout, np.random.default_rng(seed + 1000))
-        clipped, found = clip(channels.solve(table)), fitted_truth(table, channels)
+        clipped, found = clip(channels.solve(table)), fitted_original(table, channels)
         margins = [
             onto_simplex(channels.solve(table).sum(axis=axis), table.sum()) for axis in (1, 0)
         ]
@@ -393,7 +393,7 @@ def _errors_of(truth, kept, draws):
     for _ in range(draws):
         table = worlds.released(truth, layout, rng)
         solved = channels.solve(table)
-        fitted = fitted_truth(table, channels)
+        fitted = fitted_original(table, channels)
         found.append([worlds.error(part, truth) for part in (solved, clip(solved), fitted)])
         se = np.sqrt(np.maximum(channels.spread(table) - solved, 0))
         takes.add("unbiased" if np.sqrt(2 / np.pi) * se.sum() / table.sum() <= 0.05 else "shrunk")

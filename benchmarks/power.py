@@ -56,11 +56,11 @@ def _short(name: str) -> str:
 def tried(truth: pa.Table, way: str, seed: int, made=None) -> list[str]:
     """The names of the checks that fail for a release made in this way."""
     from pramana.io.opening import open_table
-    from pramana.verification.verify import against_truth
+    from pramana.verification.verify import against_original
 
     certificate, drawn = made or released(truth, seed)
     table = WAYS[way](truth, drawn, np.random.default_rng(seed))
-    checks = against_truth(certificate, open_table(table), open_table(truth))
+    checks = against_original(certificate, open_table(table), open_table(truth))
     return [check.name for check in checks if not check.ok]
 
 

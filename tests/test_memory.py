@@ -101,7 +101,7 @@ def test_charts_say_which_addresses_they_lack():
     """The engine that draws them would end the process."""
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))\n"
-        "from pramana.base.charts import plain_svg; plain_svg(None)"
+        "from pramana.base.charts import standalone_svg; standalone_svg(None)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "TooLarge: Charts reserve 72 GiB" in done.stderr

@@ -69,23 +69,22 @@ if TYPE_CHECKING:
     from pramana.mechanisms.mechanism import Mechanism
     from pramana.protecting import protect
     from pramana.reporting.document import CHART_STYLE
-    from pramana.reporting.report_charts import drawn_beside, drawn_methods
+    from pramana.reporting.report_charts import drawn_methods, original_chart
     from pramana.risk.frequencies import UniquenessCounter
     from pramana.risk.unchanged import UnchangedRecords
 
 __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "AttackName", "Budget",
            "CliHints", "Ledger", "MissingValues", "PlanFile", "Provenance", "ReleaseAudit",
            "SurveyPlace", "UniquenessCounter", "advise", "alternative_summary", "attack", "audit",
-           "changed_file", "cli_options", "close_folder", "coarse_weight_of", "compare",
-           "compared", "complete", "composable", "describe", "design", "design_context",
-           "design_for", "drawn", "drawn_beside", "drawn_methods", "earlier_releases",
-           "errors_on_data", "estimate_changes", "evidence", "guarantees_from_options", "invite",
-           "json_schema", "live", "load", "load_survey", "look", "merge_values", "new_survey",
-           "open_source", "options_of", "origin_named", "parse_range", "preview_plan",
-           "preview_survey", "protect", "read", "read_survey", "read_toml", "recoding_gains",
-           "report", "require_free", "serve_folder", "shapes_of", "suggest_changes_if_poor",
-           "survey_toml", "surveys", "tables_of", "text_of", "unchanged_records", "usual_k",
-           "usual_method", "verify"]  # fmt: skip
+           "changed_file", "cli_options", "close_folder", "coarse_weight_of", "compare", "compared",
+           "complete", "composable", "describe", "design", "design_context", "design_for", "drawn",
+           "drawn_methods", "earlier_releases", "errors_on_data", "estimate_changes", "evidence",
+           "guarantees_from_options", "invite", "json_schema", "live", "load", "load_survey",
+           "look", "merge_values", "new_survey", "open_source", "options_of", "origin_named",
+           "original_chart", "parse_range", "preview_plan", "preview_survey", "protect", "read",
+           "read_survey", "read_toml", "recoding_gains", "report", "require_free", "serve_folder",
+           "shapes_of", "suggest_changes_if_poor", "survey_toml", "surveys", "tables_of", "text_of",
+           "unchanged_records", "usual_k", "usual_method", "verify"]  # fmt: skip
 
 _SOURCES = {
     "collect.closing": "SurveyPlace close_folder live surveys",
@@ -103,7 +102,7 @@ _SOURCES = {
     "ledger.ledger": "Budget Ledger",
     "protecting": "protect",
     "reporting.document": "CHART_STYLE",
-    "reporting.report_charts": "drawn_beside drawn_methods",
+    "reporting.report_charts": "original_chart drawn_methods",
     "risk.frequencies": "UniquenessCounter",
 }
 
@@ -243,11 +242,11 @@ def verify(
     if original is None and mechanism is None:
         return verdict
     # The checks of the owner import attacks and reports, which the others do not need.
-    from pramana.evaluation.audit import BESIDE_THE_ORIGINAL
+    from pramana.evaluation.audit import MATRICES_WITH_FOLDER
     from pramana.evaluation.report import with_owner_checks
 
     if original is None:
-        raise InputError(BESIDE_THE_ORIGINAL)
+        raise InputError(MATRICES_WITH_FOLDER)
     return with_owner_checks(verdict, Path(place), original, mechanism=mechanism, say=say)
 
 
@@ -267,21 +266,21 @@ def composable(release: Release, others: Sequence[Path]) -> list[Path]:
     return [other for other in others if says_enough(read_certificate(other))]
 
 
-def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
+def drawn(result: Estimate | Regression, *, identity: str = "chart") -> str:
     """A table or a model as a chart: SVG to stand in a page, with a description in words.
 
     ``CHART_STYLE`` lays it out. Refused where a chart cannot show it: three columns, many values.
 
     Args:
-        found: numbers with their intervals.
+        result: numbers with their intervals.
         identity: of the chart in the page.
     """
     from pramana.base.charts import fitting_svg
 
-    chart = found.plot()
+    chart = result.plot()
     title = chart.title.text
     chart.title.subtitle = []  # the page says it beside the chart
-    return fitting_svg(chart, identity=identity, title=str(title), text=found.note)
+    return fitting_svg(chart, identity=identity, title=str(title), text=result.note)
 
 
 def unchanged_records(release: Release | str | Path, original: TableLike) -> UnchangedRecords:
@@ -294,7 +293,5 @@ def unchanged_records(release: Release | str | Path, original: TableLike) -> Unc
     from pramana.evaluation.audit import original_of, release_of
     from pramana.risk.unchanged import measure_unchanged
 
-    found = release_of(release)
-    return measure_unchanged(
-        found.certificate.true_schema, original_of(original, found), found.opened
-    )
+    made = release_of(release)
+    return measure_unchanged(made.certificate.true_schema, original_of(original, made), made.opened)

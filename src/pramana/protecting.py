@@ -147,7 +147,7 @@ def protect(
                     written = records.write(
                         work / data_name(data_format),
                         file_format=data_format,
-                        labels=labels.beside_missing(certificate.schema),
+                        labels=labels.with_missing_values(certificate.schema),
                         progress=progress,
                     )
                     opened.require_unchanged()

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.analysis.channels import Channels, expected_truth
+from pramana.analysis.channels import Channels, expected_original
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Moments
 from pramana.analysis.regularised_em import (
     climb,
     first_guess,
     fit,
-    fitted_truth,
+    fitted_original,
     onto_simplex,
     shrink_singular_values,
 )
@@ -42,7 +42,7 @@ def test_one_step_by_hand():
     """Retention 0.5, even guess: a released a0 was a0 with probability 3/4."""
     channels = Channels(layout_of((2,), mixtures((2,), 0.5)))
 
-    truth = expected_truth(np.array([60.0, 40.0]), np.array([1.0, 1.0]), channels)
+    truth = expected_original(np.array([60.0, 40.0]), np.array([1.0, 1.0]), channels)
 
     assert np.allclose(truth, [60 * 0.75 + 40 * 0.25, 60 * 0.25 + 40 * 0.75])
 
@@ -59,7 +59,7 @@ def test_each_round_climbs(seed):
     channels = Channels(layout_of((3, 4), mixtures((3, 4), 0.4)))
     table, guess = rng.integers(0, 50, (3, 4)) + 1.0, rng.uniform(1, 2, (3, 4))
 
-    better = expected_truth(table, guess, channels)
+    better = expected_original(table, guess, channels)
 
     assert np.isclose(better.sum(), table.sum())
     before, after = (log_likelihood(table, p, channels) for p in (guess, better))
@@ -167,7 +167,7 @@ def test_em_beats_clipping_and_solving_on_two_way_tables():
     errors = []
     for table in released(truth, layout, rng, times=10).astype(float):
         solved = channels.solve(table)
-        fitted = fitted_truth(table, channels)
+        fitted = fitted_original(table, channels)
         errors.append([error(part, truth) for part in (solved, clip(solved), fitted)])
 
     solved, clipped, fitted = np.mean(errors, axis=0)
@@ -185,7 +185,7 @@ def test_the_four_way_table_is_within_a_twelfth_of_the_error_of_solving():
     errors = []
     for _ in range(5):
         table = released_by_axis(truth, layout, rng)
-        fitted = fitted_truth(table, channels)
+        fitted = fitted_original(table, channels)
         errors.append([error(channels.solve(table), truth), error(fitted, truth)])
 
     solved, fitted = np.mean(errors, axis=0)

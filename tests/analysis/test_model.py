@@ -226,7 +226,7 @@ def beside_reports(answers, base, gain, *, filled=1.0):
         shape = [sizes[feature] for feature in features]
         table = (1 + rng.poisson(3, shape)) * (rng.random(shape) < filled)
         beside = int(features[0] == 0)
-        parts.append(Answers.of_table(features, table, base=own, gain=more, beside=beside))
+        parts.append(Answers.of_table(features, table, base=own, gain=more, unchanged=beside))
     features = tuple(Feature(axis, size) for axis, size in enumerate(sizes))
     return Observed(sizes, features, tuple(parts))
 

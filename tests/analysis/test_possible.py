@@ -9,7 +9,7 @@ from pramana.analysis import association as possible
 from pramana.analysis import association as strength
 from pramana.analysis.association import mean_table, usual_below
 from pramana.analysis.channels import Channels
-from pramana.analysis.regularised_em import ReleasedPair, first_guess, fitted_truth
+from pramana.analysis.regularised_em import ReleasedPair, first_guess, fitted_original
 from pramana.evaluation.utility import cramers_v
 from tests.analysis.worlds import layout_of, mixtures, released
 
@@ -115,7 +115,7 @@ def test_strong_dependence_is_told_where_it_is_beyond_doubt(times):
     channels, margins = Channels(layout), (np.full(3, 5000 / 3), np.full(4, 1250.0))
     evidence = mean_table(table, channels, margins, 0.9)[2]
 
-    found = cramers_v(fitted_truth(table, channels))
+    found = cramers_v(fitted_original(table, channels))
 
     assert (evidence > strength.SURE) == (times == 1.6)
     assert (found > 0.36) == (times == 1.6)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.analysis.latent_class_choice import ReportsBeside
+from pramana.analysis.latent_class_choice import ReportsWithUnchanged
 from pramana.analysis.latent_classes import ClassClimb, FitSetting, margins_of
 from pramana.analysis.observed import Answers, Feature
 from pramana.base.randomness import Keystream
@@ -136,7 +136,7 @@ def test_a_report_with_what_stands_beside_climbs_its_likelihood():
     answers = Answers((0,), told[:, None], np.ones(400), 1.0, 20.0)
     sets = ((np.arange(400), answers),)
     features = (Feature(0, 3), Feature(1, 3))
-    evidence = ReportsBeside((3, 3), features, sets, (beside,))
+    evidence = ReportsWithUnchanged((3, 3), features, sets, (beside,))
     observed, key = evidence.whole, Keystream.from_seed(1)
     climb = ClassClimb(observed, margins_of(observed, key), FitSetting(2, 0.0, 0), key)
 

@@ -15,7 +15,7 @@ from pramana.analysis.association import (
 )
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.regularised_em import first_guess, fitted_truth
+from pramana.analysis.regularised_em import first_guess, fitted_original
 from pramana.evaluation.utility import cramers_v
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
@@ -92,7 +92,7 @@ def test_independent_columns_stay_nearly_independent():
         layout = layout_of(shape, mixtures(shape, 0.21))
         channels, truth = Channels(layout), independent_truth(rng, shape)
         table = released(truth, layout, rng)[0].astype(float)
-        estimate = fitted_truth(table, channels)
+        estimate = fitted_original(table, channels)
         found.append(cramers_v(estimate))
         clipped.append(cramers_v(clip(channels.solve(table))))
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
@@ -115,7 +115,7 @@ def test_strong_dependence_is_followed():
 
     errors, strengths = [], []
     for table in released(truth, layout, rng, times=5).astype(float):
-        estimate = fitted_truth(table, Channels(layout))
+        estimate = fitted_original(table, Channels(layout))
         clipped = clip(Channels(layout).solve(table))
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
         errors.append([np.abs(part - truth).sum() for part in (margins, clipped, estimate)])
@@ -142,7 +142,7 @@ def test_strong_dependence_of_few_values_is_not_shrunk_away():
         shares = shares * np.exp(-10 * (places[:, None] - places) ** 2)
         truth = rng.multinomial(5000, (shares / shares.sum()).ravel()).reshape(shape)
         table = released(truth, layout, np.random.default_rng(seed + 1000))[0].astype(float)
-        estimate = fitted_truth(table, channels)
+        estimate = fitted_original(table, channels)
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
         more.append((np.abs(estimate - truth).sum() - np.abs(margins - truth).sum()) / 5000)
 

@@ -114,7 +114,7 @@ def test_an_answer_that_a_form_can_send_is_refused(collector: Collector, kind: b
 
 def test_behind_a_proxy_the_origin_is_the_public_address() -> None:
     """The proxy names its own host to the collector, whatever the browser asked for."""
-    from pramana.collect.server import from_own_page
+    from pramana.collect.server import from_survey_page
 
     address = "https://survey.example.org/2026/"
     for origin, host, public, good in (
@@ -123,7 +123,7 @@ def test_behind_a_proxy_the_origin_is_the_public_address() -> None:
         ("http://127.0.0.1:8000", "127.0.0.1:8000", address, False),
         ("https://survey.example.org.evil.example", "127.0.0.1:8000", address, False),
     ):
-        assert from_own_page({"origin": origin, "host": host}, public) is good
+        assert from_survey_page({"origin": origin, "host": host}, public) is good
 
 
 @pytest.mark.parametrize(

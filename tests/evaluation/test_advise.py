@@ -73,12 +73,12 @@ def test_methods_are_tried_and_one_is_recommended():
     told = on_average(trial_errors(fixed.plan, opened))  # as design tells it
     assert fixed.error == pytest.approx(typical(told, told))
     assert [answer.columns for answer in best.answers] == [("sex", "age"), ("sex", "region")]
-    name, heads, rows = advice.beside()
+    name, heads, rows = advice.side_by_side()
     assert name == "sex by age"
     assert heads[:2] == ("sex by age", "original")
     assert sum(int(row[1]) for row in rows) == pytest.approx(RECORDS, rel=0.3)
     code, rest = rows[0][0].split(", ", 1)
-    worded = advice.beside(Labels(values={"sex": {code: "In words"}}))
+    worded = advice.side_by_side(Labels(values={"sex": {code: "In words"}}))
     assert worded[2][0] == (f"{code} In words, {rest}", *rows[0][1:])
 
 
@@ -112,8 +112,8 @@ def test_the_error_of_an_answer_is_what_its_cells_are_off_by():
     rows = list(zip(table["sex"].to_pylist(), table["region"].to_pylist(), strict=True))
     truth = [[rows.count((s, r)) for r in "nswec"] for s in "FM"]
 
-    assert answer.truth.tolist() == truth
-    off = np.abs(answer.found - np.array(truth)).sum() / RECORDS
+    assert answer.original.tolist() == truth
+    off = np.abs(answer.released - np.array(truth)).sum() / RECORDS
     assert advice.tried[0].error == pytest.approx(off)
 
 

@@ -75,9 +75,9 @@ def test_an_answer_with_a_kept_column_is_compared_cell_by_cell(people):
     answer = answer_of(pm.protect(people, plan, seed=1), opened, ("area", "age"))
 
     assert answer.labels == ((3, 7, None), tuple("abcde"))
-    assert answer.truth.sum() == RECORDS
-    assert answer.truth[2].sum() == people["area"].null_count
-    assert answer.found.sum() == pytest.approx(RECORDS)
+    assert answer.original.sum() == RECORDS
+    assert answer.original[2].sum() == people["area"].null_count
+    assert answer.released.sum() == pytest.approx(RECORDS)
 
 
 @pytest.mark.deep
@@ -93,9 +93,9 @@ def test_groups_that_nobody_was_asked_of_do_not_hide_the_error(people):
     )
     advice = pm.advise(many, schema, k=20, methods=["attribute-sampling", "retention"])
 
-    assert np.isnan(answer.found).any()
-    told = ~np.isnan(answer.found)
-    off = np.abs(answer.found - answer.truth)[told].sum() + answer.truth[~told].sum()
+    assert np.isnan(answer.released).any()
+    told = ~np.isnan(answer.released)
+    off = np.abs(answer.released - answer.original)[told].sum() + answer.original[~told].sum()
     assert answer.error == pytest.approx(off / RECORDS)
     assert not any("nan" in one.words for one in preview_plan(plan, opened))
     assert np.isfinite([own.error for one in advice.done for own in one.answers]).all()

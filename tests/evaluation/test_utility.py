@@ -42,7 +42,7 @@ def test_nothing_changed_loses_nothing(truth):
 
     assert found.mean_l1(width=2) == pytest.approx(0, abs=1e-9)
     assert found.tables[0].overlap_raw == pytest.approx(1)
-    assert all(t.association.raw == pytest.approx(t.association.truth) for t in found.tables[3:])
+    assert all(t.association.raw == pytest.approx(t.association.original) for t in found.tables[3:])
     assert found.model.ratio == pytest.approx(0, abs=1e-6)
 
 

@@ -305,11 +305,13 @@ KEYS = {
     "attached": "smallest_unchanged_group",
     "crowd": "anonymity_set",
     "figures": "statistics",
+    "found": "matched",
     "promised_by": "guaranteed_by",
     "promises": "attained_guarantees",
     "rebuild": "synthesis",
     "rebuilt": "synthesized",
     "released_as_they_are": "released_unchanged",
+    "uniques_found": "uniques_matched",
     "verbatim": "unchanged_records",
     "words": "text_version",
 }

@@ -159,7 +159,7 @@ def test_tied_k_is_that_of_the_product(people: int) -> None:
             worst = max(worst, *posterior([tied], truths, [seen]).values())
 
     assert worst == 1 / (1 + Fraction(people - 1, 4 * 9))
-    assert float(1 / worst) == pytest.approx(outline(2).beside(outline(3)).k(people))
+    assert float(1 / worst) == pytest.approx(outline(2).with_outline(outline(3)).k(people))
 
 
 def outline(ratio: int, size: int = 2) -> Outline:

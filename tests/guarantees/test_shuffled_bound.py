@@ -129,7 +129,7 @@ def test_the_rounding_of_many_columns_adds_up(columns):
     column = BlanketLaw.of_mixture(2, ratio)
     together = BlanketLaw.of_steps([column] * columns)
 
-    assert Fraction(float(column.own.max())) < ratio
+    assert Fraction(float(column.first.max())) < ratio
     assert Fraction(together.ratio) >= ratio**columns
     assert together.error >= columns * Fraction(49, 100) * Fraction(2) ** -52
 
@@ -304,7 +304,7 @@ def test_many_columns_are_spread_on_a_grid_and_stay_above(monkeypatch):
     monkeypatch.setattr(shuffled_bound, "MOST_ATOMS", 1_000)
     fewer = BlanketLaw.of_steps(laws)
     found = [epsilon_of([law], anonymity_set=10_000, delta=1e-6) for law in (exact, fewer)]
-    means = float(fewer.chance @ fewer.own), float(fewer.chance @ fewer.other)
+    means = float(fewer.chance @ fewer.first), float(fewer.chance @ fewer.second)
 
     assert means == pytest.approx((1, 1), rel=1e-9)
     assert found[0] < found[1] < 1.02 * found[0]

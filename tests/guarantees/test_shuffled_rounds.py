@@ -156,7 +156,7 @@ def test_the_outline_of_rounds_promises_no_more_than_the_rounds(rounds):
     outline = Outline.of(mechanism)
     assert outline.gamma == mechanism.gamma
     assert outline.central(anonymity_set=1000, delta=1e-6).epsilon >= 0.99 * own
-    twice = outline.beside(outline).central(anonymity_set=1000, delta=1e-6).epsilon
+    twice = outline.with_outline(outline).central(anonymity_set=1000, delta=1e-6).epsilon
     assert twice > outline.central(anonymity_set=1000, delta=1e-6).epsilon
 
 
@@ -221,4 +221,4 @@ def test_tied_rounds_count_every_round_of_a_person():
     """Whoever ties a release to others may tie its rounds: each adds its ratio to the swap."""
     outline = Outline.of(CASES[2])
     ratios = [Fraction(one.matrix.gamma) for one in CASES[2].sets]
-    assert outline.beside(outline).swap == math.prod(1 / ratio**4 for ratio in ratios)
+    assert outline.with_outline(outline).swap == math.prod(1 / ratio**4 for ratio in ratios)

@@ -204,7 +204,7 @@ def test_a_quoted_empty_field_is_missing_in_a_single_column(tmp_path):
 
     path.unlink()
     write_table(pa.table({"name": ["x", "", None]}), path, file_format="csv")
-    assert csv.CSV.open_own(path).to_arrow()["name"].to_pylist() == ["x", "", None]
+    assert csv.CSV.open_written(path).to_arrow()["name"].to_pylist() == ["x", "", None]
     path.write_text('name,age\n"x",1\n"",2\n,3\n')
     assert open_table(path).to_arrow()["name"].to_pylist() == ["x", "", None]
 

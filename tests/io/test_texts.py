@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import pramana as pm
 from pramana.errors import InvalidTable
 from pramana.io.base import FORMATS
-from pramana.io.opening import checked, open_own
+from pramana.io.opening import checked, open_written
 from pramana.io.output import write_table
 from pramana.schema.domains import Categories
 from pramana.schema.roles import Role
@@ -40,7 +40,7 @@ def again(form, file_format):
         except InvalidTable:
             assert not list(Path(folder).iterdir())
             return None
-        opened = checked(open_own(path, schema=schema))
+        opened = checked(open_written(path, schema=schema))
         return {name: opened.to_arrow().column(name).cast(pa.string()).to_pylist() for name in form}
 
 

@@ -137,10 +137,10 @@ def test_rows_are_told_apart_where_columns_are_not():
     assert one.rows != other.rows
     again = table_prints(open_source(table.take([3, 1, 0, 2])), key=KEY)
     assert again.rows == one.rows
-    towns = [table_prints(open_source(t), ["town"], key=KEY, beside=["income"])
+    towns = [table_prints(open_source(t), ["town"], key=KEY, extra=["income"])
              for t in (table, moved)]  # fmt: skip
     assert towns[0].rows == towns[1].rows
-    assert towns[0].beside != towns[1].beside
+    assert towns[0].with_distinct != towns[1].with_distinct
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_rows_are_told_apart_where_columns_are_not():
 def test_a_column_is_everybodys_own_where_nobody_shares_a_value(values, own):
     """Numbers in equal steps are nobody's: any table can be numbered anew."""
     table = pa.table({"id": values, "town": ["n", "n", "s", "s"]})
-    whole = table_prints(open_source(table), ["town"], key=KEY, beside=["id"])
-    assert whole.own == (("id",) if own else ())
-    assert set(whole.beside) == set(whole.own)
+    whole = table_prints(open_source(table), ["town"], key=KEY, extra=["id"])
+    assert whole.distinct == (("id",) if own else ())
+    assert set(whole.with_distinct) == set(whole.distinct)
     parts, merged = _Column(KEY), _Column(KEY)
     parts.add(table["id"].chunk(0).slice(0, 1))
     merged.add(table["id"].chunk(0).slice(1))
     merged.merge(parts)
-    assert merged.own is own
+    assert merged.distinct is own
 
 
 def test_batches_and_partitions_do_not_matter():

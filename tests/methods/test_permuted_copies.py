@@ -43,8 +43,8 @@ def test_whether_anybody_kept_the_own_keys_is_not_told(method):
     stated, found = figures(NUMBERS, ONE_GROUP, method, pm.KAnonymity(k=RECORDS))
 
     shares = [own["records_at_most"] for own in stated]
-    pairs = [(own.found, share) for own, share in zip(found, shares, strict=True)]
-    assert {own.found > 0 for own in found} == {True, False}
+    pairs = [(own.matched, share) for own, share in zip(found, shares, strict=True)]
+    assert {own.matched > 0 for own in found} == {True, False}
     assert min(shares) > 0
     assert any(a[0] < b[0] and a[1] > b[1] for a, b in permutations(pairs, 2))  # no trace of it
 
@@ -58,7 +58,7 @@ def test_of_few_people_nothing_is_told(method, asked):
     """All as they were, or some not: chance decides, and the certificate does not say."""
     stated, found = figures(RARE, ONE_KEY, method, *filter(None, [asked]))
 
-    assert len({own.found for own in found}) > 1
+    assert len({own.matched for own in found}) > 1
     assert {tuple(own.values()) for own in stated} == {(1.0, 1.0)}
 
 

@@ -20,7 +20,7 @@ from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import TEXT_VERSION, Collected
 from pramana.release.certificate_fields import canonical
-from pramana.release.folder import require_own
+from pramana.release.folder import require_removable
 from pramana.schema.schema import Schema
 
 KEYS = """
@@ -160,11 +160,11 @@ def test_a_changed_readme_fails(written, tmp_path):
 def test_force_replaces_no_changed_readme(written, tmp_path):
     """The folder stays."""
     folder = rewritten(written, tmp_path, "retention", lambda _: None)
-    require_own(folder)
+    require_removable(folder)
     (folder / "README.md").write_text("notes of mine")
 
     with pytest.raises(OutputExists, match=r"README.md"):
-        require_own(folder)
+        require_removable(folder)
 
 
 def test_files_that_the_certificate_does_not_name_are_said_and_not_read(written, tmp_path):

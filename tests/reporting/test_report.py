@@ -19,7 +19,7 @@ import pramana as pm
 from pramana import api
 from pramana.api import report
 from pramana.base.charts import COLOURS as PALETTE
-from pramana.base.charts import altair, plain_svg, rows_of
+from pramana.base.charts import altair, rows_of, standalone_svg
 from pramana.base.measured_share import Measured
 from pramana.errors import DoesNotHold
 from pramana.guarantees.claims import GUARANTEES
@@ -314,7 +314,7 @@ def test_names_that_the_library_has_itself_stop_no_chart(capfd):
     for name in (*words, "valueOf", "public"):
         rows = rows_of([{name: word, "n": 1} for word in words])
         chart = altair().Chart(rows, mark="bar").encode(x="n:Q", y=f"{name}:N", color=f"{name}:N")
-        drawn = plain_svg(chart)
+        drawn = standalone_svg(chart)
         assert drawn.count('aria-roledescription="bar"') == 2
         assert all(word in drawn for word in words)
     assert capfd.readouterr().err == ""

@@ -115,7 +115,7 @@ def test_how_a_value_is_stored_does_not_matter():
 
     found = measure_unchanged(schema, open_table(one), open_table(two))
 
-    assert (found.found, found.uniques_found) == (3, 3)
+    assert (found.matched, found.uniques_matched) == (3, 3)
 
 
 def test_a_sample_by_number_estimates_the_same_shares():
@@ -152,9 +152,9 @@ def test_millions_of_records_take_seconds():
 
 
 @given(st.integers(0, 100), st.integers(0, 100))
-def test_what_is_published_is_never_below_what_was_measured(found, uniques_found):
+def test_what_is_published_is_never_below_what_was_measured(found, uniques_matched):
     """Rounded outward, to the next step of the grid."""
-    seen = UnchangedRecords(100, found, 100, uniques_found)
+    seen = UnchangedRecords(100, found, 100, uniques_matched)
 
     assert seen.coarse[0] >= seen.share
     assert seen.coarse[1] >= seen.unique_share
@@ -184,7 +184,7 @@ def test_nothing_to_compare():
 
 def test_one_count_is_no_bound_on_the_average():
     """What is published says "at most": with room for what chance left out of this count."""
-    counted = UnchangedRecords(records=10_000, found=4_000, uniques=10_000, uniques_found=0)
+    counted = UnchangedRecords(records=10_000, matched=4_000, uniques=10_000, uniques_matched=0)
     assert counted.coarse == (share_up(0.4 + 0.0379 + 0.0036), share_up(0.0036))
     assert min(counted.coarse) > 0
     assert replace(counted, uniques=0).coarse[1] == 1.0

@@ -17,7 +17,7 @@ from pramana.schema.codec import (
     decode,
     encode,
     encode_released,
-    partly_told,
+    partly_reported,
     places_among,
     released_type,
 )
@@ -173,7 +173,7 @@ def test_what_is_not_told_leaves_nothing_behind(kind):
     """No number stays in the memory behind a missing value, whatever it was."""
     told = np.arange(19) % 3 == 0
     values = np.where(told, np.arange(19), np.inf if kind == "float64" else 77).astype(kind)
-    found = partly_told(values, told)
+    found = partly_reported(values, told)
     found.validate(full=True)
     assert found.to_pylist() == [n if n % 3 == 0 else None for n in range(19)]
     assert not np.frombuffer(found.buffers()[1], kind)[~told].any()

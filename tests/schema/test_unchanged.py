@@ -31,8 +31,8 @@ def added(columns, settled=(), most=0.05):
 def test_contributions_by_hand():
     """Four people: 'a' alone finds one, with 'b' all four are found; more than half of them."""
     found = added({"a": ["x", "y", "y", "y"], "b": ["p", "p", "q", "r"]}, most=0.5)
-    assert (found["a"].before, found["a"].found, found["a"].admitted) == (0, 1, True)
-    assert (found["b"].before, found["b"].found, found["b"].admitted) == (1, 4, False)
+    assert (found["a"].before, found["a"].unique, found["a"].admitted) == (0, 1, True)
+    assert (found["b"].before, found["b"].unique, found["b"].admitted) == (1, 4, False)
     assert "with it 4 of 4 people are unique on the unchanged columns (100 %)" in found["b"].words
 
 
@@ -43,7 +43,7 @@ def test_what_leaves_unchanged_agrees_with_pandas():
     stays = [name for name, own in found.items() if own.admitted]
     unique = int((~frame[stays].duplicated(keep=False)).sum())
     assert 2 <= len(stays) < 12
-    assert unique == max(own.found for own in found.values() if own.admitted) <= 0.05 * N
+    assert unique == max(own.unique for own in found.values() if own.admitted) <= 0.05 * N
 
 
 def test_an_amount_leaves_in_steps_that_keep_its_mean():

@@ -51,7 +51,7 @@ def test_a_chart_of_nothing_and_of_one_point_can_be_drawn(points: Any) -> None:
 def test_truth_stands_beside_estimates_with_their_intervals() -> None:
     """An interval is a line; a value of which nothing is told has none."""
     rows = (("N", 60, 55.0, 50.0, 62.0), ("S", 40, None, None, None))
-    svg = drawn("drawn_beside", "region", rows, identity="beside-0")["svg"]
+    svg = drawn("original_chart", "region", rows, identity="beside-0")["svg"]
     assert {"N", "S", "region", "estimated", "original"} <= set(texts(svg))
     assert len(re.findall(r'<line[^>]*stroke="#0b5f8a"', svg)) == len(WIDTHS)
     assert "N: estimated 55.0 % (50.0 % to 62.0 %), original 60.0 %" in words(svg)
@@ -65,7 +65,7 @@ def test_a_chart_that_cannot_be_drawn_says_why(monkeypatch: pytest.MonkeyPatch) 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (2**49, hard))
     try:
-        told = drawn("drawn_beside", "a", (("y", 1, None, None, None),), identity="i")
+        told = drawn("original_chart", "a", (("y", 1, None, None, None),), identity="i")
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     assert told["svg"] == ""

@@ -29,7 +29,7 @@ from pramana.verification import shuffle_test as order_of
 from pramana.verification.fit_tests import fit_counts
 from pramana.verification.randomisation_test import Pair, Passage, _doubts, _gain, _stake, joined
 from pramana.verification.shuffle_test import Ordered, Orders, _bets
-from pramana.verification.verify import against_truth
+from pramana.verification.verify import against_original
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 RISK_ACCEPTED = {"town"}
@@ -72,7 +72,7 @@ def protected(truth: pa.Table, *, seed: int = 1):
 
 def failures(certificate, released, truth):
     """The names of the checks that fail."""
-    checks = against_truth(certificate, open_table(released), open_table(truth))
+    checks = against_original(certificate, open_table(released), open_table(truth))
     return [check.name for check in checks if not check.ok]
 
 
@@ -301,7 +301,7 @@ def test_what_has_no_power_is_not_proven():
     release = api.protect(
         truth, api.design(schema, PkAnonymity(k=5), records=100, method="retention"), seed=1
     )
-    checks = against_truth(release.certificate, open_table(release.table), open_table(truth))
+    checks = against_original(release.certificate, open_table(release.table), open_table(truth))
     states = {check.name: check.state for check in checks}
     assert states["transitions of a"] == states["randomisation: a left unchanged"] == "asserted"
 
@@ -438,7 +438,7 @@ def test_reports_that_were_not_drawn_are_found(monkeypatch):
         name.startswith("randomisation") for name in failures(release.certificate, mixed, truth)
     )
     monkeypatch.setattr("pramana.verification.randomisation_test.MOST_OF_A_SET", 1)
-    found = against_truth(release.certificate, open_table(release.table), open_table(truth))
+    found = against_original(release.certificate, open_table(release.table), open_table(truth))
     (left,) = [own for own in found if own.name.startswith("randomisation")]
     assert left.state == "asserted"
     assert "undecided: more than 1 cells" in left.detail
@@ -504,7 +504,7 @@ def test_a_stated_reach_is_kept_by_every_kind(kind, epsilon):
 
 def _order(certificate, released, truth):
     """What is said of the order."""
-    checks = against_truth(certificate, open_table(released), open_table(truth))
+    checks = against_original(certificate, open_table(released), open_table(truth))
     return next(check for check in checks if check.name == "shuffle")
 
 

@@ -54,7 +54,7 @@ def test_a_k_of_one_allows_nobody_to_be_found():
 def test_people_are_counted_exactly():
     """By hand: of five people, the pairs (a, 1) and (b, 2) are unique; no single value is."""
     risk = uniqueness(opened(x=["a", "a", "b", "b", "a"], y=[1, 2, 2, 1, 2]), ["x", "y"])
-    assert [(s.columns, s.found, s.people) for s in risk.subsets] == [
+    assert [(s.columns, s.unique, s.people) for s in risk.subsets] == [
         (("x",), 0, 5),
         (("x", "y"), 3, 5),
     ]
@@ -69,8 +69,8 @@ def test_the_worst_subsets_are_found_and_counted_as_a_second_count_does():
     risk = uniqueness(opened(**people), list(people))
     by_width = {len(subset.columns): subset for subset in risk.subsets}
     for subset in risk.subsets:
-        assert subset.found == unique_on(people, subset.columns)
-    assert by_width[2].found == max(unique_on(people, pair) for pair in combinations(people, 2))
+        assert subset.unique == unique_on(people, subset.columns)
+    assert by_width[2].unique == max(unique_on(people, pair) for pair in combinations(people, 2))
 
 
 def test_a_large_file_is_counted_in_a_sample_of_whole_classes(monkeypatch):
@@ -124,7 +124,7 @@ def test_green_is_for_releases_whose_guarantee_covers_what_is_known():
     people = {name: survey()[name] for name in ("sex", "region", "q1")}
     release = protected(people)
     assert release.publishable.colour is Colour.GREEN
-    assert [s.found for s in release.file_risk.subsets] == [0]
+    assert [s.unique for s in release.file_risk.subsets] == [0]
 
 
 def test_a_release_without_unchanged_columns_has_no_risk_of_them():
@@ -187,7 +187,7 @@ def test_of_numbers_drawn_inside_bins_only_the_bins_are_known(tmp_path):
     verdict = pm.verify(tmp_path / "release")
 
     assert len(set(pm.load(tmp_path / "release").opened.to_arrow()["income"].to_pylist())) == 600
-    assert [subset.found for subset in verdict.risk.subsets] == [0]
+    assert [subset.unique for subset in verdict.risk.subsets] == [0]
     assert verdict.publishable.colour is Colour.GREEN
 
 
@@ -290,4 +290,4 @@ def test_many_columns_count_together(role, colour, tmp_path):
     widest = found.worst if role == "public" else found.together
     assert widest.columns == tuple(names)
     alone = table.select(names).group_by(names).aggregate([([], "count_all")])["count_all"]
-    assert widest.found == alone.to_pylist().count(1)
+    assert widest.unique == alone.to_pylist().count(1)

@@ -35,7 +35,7 @@ from typing import Final
 
 import numpy as np
 
-from pramana.analysis.channels import Channels, divide, expected_truth
+from pramana.analysis.channels import Channels, divide, expected_original
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.variance import linear_covariance
 from pramana.base.randomness import Keystream
@@ -388,7 +388,7 @@ def _likelihood_ratio(released: FloatArray, layout: Layout, channels: Channels) 
     ]
     model = np.full(released.shape, released.sum() / released.size)
     for _ in range(2000):
-        original = expected_truth(released, model, channels)
+        original = expected_original(released, model, channels)
         new = model
         for code in codes:
             above, below = (
@@ -445,8 +445,8 @@ def weighted_statistic(moments: Moments, channels: Channels) -> tuple[float, flo
     by_counts = np.eye(shares.size) - np.outer(shares.ravel(), np.ones(shares.size))
     slopes = by_shares @ by_counts / total
     spread = records * slopes @ covariance @ slopes.T
-    plain = np.kron(*(np.diag(m[:-1]) - np.outer(m[:-1], m[:-1]) for m in (down, across)))
-    statistic = records * float(gap @ np.linalg.solve(plain, gap))
-    effects = np.linalg.solve(plain, spread)
+    independent = np.kron(*(np.diag(m[:-1]) - np.outer(m[:-1], m[:-1]) for m in (down, across)))
+    statistic = records * float(gap @ np.linalg.solve(independent, gap))
+    effects = np.linalg.solve(independent, spread)
     first, second = float(np.trace(effects)), float(np.trace(effects @ effects))
     return statistic * first / second, first**2 / second

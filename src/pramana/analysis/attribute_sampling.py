@@ -32,14 +32,14 @@ from pramana.analysis.counts import (
 )
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
-from pramana.analysis.latent_class_choice import ReportsBeside, fit_model
+from pramana.analysis.latent_class_choice import ReportsWithUnchanged, fit_model
 from pramana.analysis.latent_classes import Blend, ClassClimb, FitSetting
 from pramana.analysis.means import deviation_of, is_shrunk, pulled, relative_error, shrunken_words
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.observed import Answers, Feature, Observed, different
 from pramana.analysis.quantiles import stacked
 from pramana.analysis.question import CountMethod, Question
-from pramana.analysis.readings import SYNTHETIC_NOTE, BesideUnchanged
+from pramana.analysis.readings import SYNTHETIC_NOTE, UnchangedOnly
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.regularised_em import usual_pair
@@ -51,7 +51,7 @@ from pramana.analysis.synthesis import (
     resampled,
     with_drawn_column,
 )
-from pramana.analysis.synthesis_draws import draw_beside, draw_records
+from pramana.analysis.synthesis_draws import draw_records, draw_with_unchanged
 from pramana.analysis.variance import JointErrors, Ratio, errors_of_shares
 from pramana.base.randomness import Keystream, Stream
 from pramana.errors import NotCovered, TooLarge
@@ -238,7 +238,7 @@ def _likelihood(observed: Observed) -> float:
     return float(climb.held_counts(observed) @ climb.held_out(observed))
 
 
-class AttributeSamplingReading(BesideUnchanged):
+class AttributeSamplingReading(UnchangedOnly):
     """Undoes the mixture of each set; unchanged columns are known of every report."""
 
     unbiased: ClassVar[CountMethod] = "unbiased"
@@ -482,10 +482,10 @@ class AttributeSamplingReading(BesideUnchanged):
             rows = resampled(table.num_rows, keystream)
         fitted = table.take(rows)
         if company:
-            beside = [companion.codes for companion in company.values()]
+            unchanged_codes = [companion.codes for companion in company.values()]
             columns = [Companion(c.labels, c.codes[rows]) for c in company.values()]
-            model = fit_model(self._beside(view, fitted, columns), keystream)
-            places = draw_beside(model, beside, keystream, together=together)
+            model = fit_model(self._with_unchanged(view, fitted, columns), keystream)
+            places = draw_with_unchanged(model, unchanged_codes, keystream, together=together)
         else:
             observed = observed_of(self.records, view, fitted)
             if redraw and counted:
@@ -511,14 +511,14 @@ class AttributeSamplingReading(BesideUnchanged):
         """One row a synthetic record, with the unchanged columns."""
         return table.drop_columns([REPORTED])
 
-    def _beside(
+    def _with_unchanged(
         self, view: ModelView, table: pa.Table, company: Sequence[Companion]
-    ) -> ReportsBeside:
+    ) -> ReportsWithUnchanged:
         """All reports with the unchanged columns of each."""
         sets = tuple(answers_of(self.records, view, table))  # which finds the features
         sizes = [len(companion.labels) for companion in company]
         features = [Feature(axis, size) for axis, size in enumerate(sizes, len(view.sizes))]
-        return ReportsBeside(
+        return ReportsWithUnchanged(
             (*view.sizes, *sizes),
             (*view.features, *features),
             sets,

@@ -537,7 +537,7 @@ def reported_quantiles(
     records: ReleasedRecords, question: Question, of: str, shares: Sequence[float]
 ) -> list[Estimate]:
     """Quantiles of every cell, by the sums of 1{value <= limit} - share at all limits."""
-    plain = ReportSums.of(records, question, value=of)
+    report_sums = ReportSums.of(records, question, value=of)
     parts = [numbers_of(batch.column(0).drop_null()) for batch in records.opened.batches([of])]
     values = np.concatenate(parts)
     limits = np.unique(values[~np.isnan(values)])
@@ -545,7 +545,7 @@ def reported_quantiles(
         shares_below = np.linspace(0, 1, MOST_LIMITS)
         limits = np.unique(np.quantile(values, shares_below, method="inverted_cdf"))
     below = _below_limits(ReportSums.of(records, question, limits=(of, limits)), len(limits))
-    people, z = plain.weights(), question.z(prod(plain.shape) * len(shares))
+    people, z = report_sums.weights(), question.z(prod(report_sums.shape) * len(shares))
     made = []
     for share in shares:
         sums = below.values(share)
@@ -564,7 +564,7 @@ def reported_quantiles(
         ]
         figures = [figure.reshape(none.shape) for figure in quantiles_of(curves, z)]
         what = f"quantile {share:g} of {of}"
-        table = plain.estimate(figures, question, what, people.reports, ratio=True)
+        table = report_sums.estimate(figures, question, what, people.reports, ratio=True)
         why = f"{table.why[:-1]}, to the nearest of {len(limits)} values."
         made.append(replace(table, why=why))
     return made

@@ -113,7 +113,7 @@ def category_response(
     if factor is None or not (factor.is_column or factor.categories):
         raise InvalidNumber(f"The response of a model of family '{family}' must be one column.")
     (name,) = factor.columns
-    labels = _labels(columns[name], frame[name], plain=factor.is_column)
+    labels = _labels(columns[name], frame[name], fitted=factor.is_column)
     texts = [label_text(label) for label in labels]
     if not 2 < len(labels) <= MOST_CATEGORIES:
         advice = "use family 'logistic'" if len(labels) == 2 else "merge or filter values"
@@ -143,12 +143,12 @@ def category_response(
     return tuple(label_text(label) for label in labels), np.asarray(codes)
 
 
-def _labels(column: Column, values: Any, *, plain: bool) -> list[Label]:
+def _labels(column: Column, values: Any, *, fitted: bool) -> list[Label]:
     """The categories that occur; of a randomised column all that it may have had."""
     if isinstance(column.domain, Categories | Bins):
         gone = (None, *column.domain.missing_labels)
         return [label for label in column.labels if label not in gone and (values == label).any()]
-    if plain and values.dtype.kind in "iuf":
+    if fitted and values.dtype.kind in "iuf":
         raise InvalidNumber(
             f"'{column.name}' holds numbers: use family 'linear' or 'poisson', or write "
             f"C({column.name}) for categories in the order of the numbers.",

@@ -251,9 +251,9 @@ class Stratified(Channel):
         """The channel of an axis whose matrix depends on others."""
         axis = layout.axes[place]
         assert axis.step is not None  # noqa: S101 - for the type checker
-        plain = {other.columns: at for at, other in enumerate(layout.axes) if other.step is None}
+        apart = {other.columns: at for at, other in enumerate(layout.axes) if other.step is None}
         for name in axis.step.strata:
-            if (name,) not in plain:
+            if (name,) not in apart:
                 raise NotCovered(
                     f"The matrix depends on '{name}', which was itself randomised: there is no "
                     "estimate of its original value. Release strata unchanged.",
@@ -264,8 +264,8 @@ class Stratified(Channel):
             # A slice of one keeps the axis, so that every channel finds its place.
             index: list[int | slice] = [slice(None)] * len(layout.axes)
             for name, label in zip(axis.step.strata, labels, strict=True):
-                code = [cell[0] for cell in layout.axes[plain[name,]].cells].index(label)
-                index[plain[name,]] = slice(code, code + 1)
+                code = [cell[0] for cell in layout.axes[apart[name,]].cells].index(label)
+                index[apart[name,]] = slice(code, code + 1)
             parts.append((tuple(index), channel_of(place, axis, matrix)))
         return cls(place, axis, tuple(parts))
 
@@ -426,7 +426,7 @@ def divide(above: FloatArray, below: FloatArray) -> FloatArray:
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-def expected_truth(released: FloatArray, guess: FloatArray, channels: Channels) -> FloatArray:
+def expected_original(released: FloatArray, guess: FloatArray, channels: Channels) -> FloatArray:
     """The expected original table of the released records, if originals are like ``guess``."""
     return guess * channels.backward(divide(released, channels.forward(guess)))
 

@@ -36,7 +36,7 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import METHODS, USUAL, CountMethod, Inference, Question
-from pramana.analysis.regularised_em import fitted_truth
+from pramana.analysis.regularised_em import fitted_original
 from pramana.analysis.variance import (
     NOTHING,
     JointErrors,
@@ -235,7 +235,7 @@ def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
     whole = Channels(channels.layout.only(order))
     scale = float(moments.w.sum()) / max(moments.effective, 1e-300)
     released = np.ascontiguousarray((moments.w / scale).transpose(order))
-    table = fitted_truth(released, whole) * scale
+    table = fitted_original(released, whole) * scale
     return channels.merge(np.ascontiguousarray(table.transpose(np.argsort(order))))
 
 

@@ -474,8 +474,8 @@ class Estimate(DataFrames):
     def words(self) -> dict[str, dict[Label, str]]:
         """The shown text of each label: codes of a labelled file with their words."""
         return {
-            name: dict(zip(own, self.spoken.beside_codes(column, own), strict=True))
-            for name, column, own in zip(self.names, self.by, self.labels, strict=True)
+            name: dict(zip(of_axis, self.spoken.codes_with_labels(column, of_axis), strict=True))
+            for name, column, of_axis in zip(self.names, self.by, self.labels, strict=True)
         }
 
     @property

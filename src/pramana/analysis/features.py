@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.text import listed
-from pramana.engine.base import open_truth
+from pramana.engine.base import open_original
 from pramana.errors import MissingExtra, NotCovered, UnknownColumn
 from pramana.schema.codec import encode_released
 from pramana.schema.domains import Bins, Categories, Domain, Label, label_text
@@ -137,21 +137,21 @@ class Attribute:
         A number represents itself even if it does not occur in the release. Other values have the
         features of their codes.
         """
-        plain = flat(values)
-        if self.is_number and _is_number(plain.type):
-            return numbers_of(plain)[:, None]
+        flat_values = flat(values)
+        if self.is_number and _is_number(flat_values.type):
+            return numbers_of(flat_values)[:, None]
         return self.features(codes_in_test(self, values))
 
     def outside(self, values: pa.ChunkedArray) -> BoolArray:
         """Which original records have a value outside the schema."""
-        plain = flat(values)
-        if self.labels is None or (self.is_number and _is_number(plain.type)):
+        flat_values = flat(values)
+        if self.labels is None or (self.is_number and _is_number(flat_values.type)):
             return np.zeros(len(values), dtype=bool)
         codes = codes_in_test(self, values)
         beyond: BoolArray = codes < 0
         domain = self._domain
-        if isinstance(domain, Bins) and _is_number(plain.type):
-            numbers = numbers_of(plain)
+        if isinstance(domain, Bins) and _is_number(flat_values.type):
+            numbers = numbers_of(flat_values)
             low, high = domain.edges[0], domain.edges[-1]
             beyond |= (codes < domain.size) & ((numbers < low) | (numbers > high))
         return beyond
@@ -164,10 +164,10 @@ def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[At
     """
     if column.domain is not None:
         return Attribute(name, column.labels, column), encode_released(column, values)
-    plain = flat(values)
-    if _is_number(plain.type) and pc.count_distinct(plain).as_py() > 64:
-        return Attribute(name, None, column), numbers_of(plain)
-    coded = plain.dictionary_encode(null_encoding="encode")
+    flat_values = flat(values)
+    if _is_number(flat_values.type) and pc.count_distinct(flat_values).as_py() > 64:
+        return Attribute(name, None, column), numbers_of(flat_values)
+    coded = flat_values.dictionary_encode(null_encoding="encode")
     labels = tuple(coded.dictionary.to_pylist())
     return Attribute(name, labels, column), coded.indices.to_numpy().astype(np.int64)
 
@@ -182,7 +182,7 @@ def released_attribute(release: Release, name: str) -> Attribute:
 def raw_records(attributes: Sequence[Attribute], table: TableLike, *more: str) -> pa.Table:
     """The columns of original records, recoded as they were for the release."""
     schema = Schema(tuple(a.column for a in attributes if a.column is not None))
-    opened = open_truth(table, schema)
+    opened = open_original(table, schema)
     names = [*(attribute.name for attribute in attributes), *more]
     lacking = [name for name in names if name not in opened.schema.names]
     if lacking:
@@ -199,24 +199,24 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     Numbers beyond the outer edges belong to the outer bins. A category that the release does not
     know is -1, and so is a missing value where the release has none.
     """
-    plain = flat(values)
+    flat_values = flat(values)
     if attribute.labels is None:
-        if not _is_number(plain.type):
+        if not _is_number(flat_values.type):
             raise UnknownColumn(
                 f"'{attribute.name}' must be a column of numbers in the test file.",
                 column=attribute.name,
             )
-        return numbers_of(plain)
+        return numbers_of(flat_values)
     domain = attribute.column.domain if attribute.column else None
-    if isinstance(domain, Bins) and _is_number(plain.type):
-        numbers = numbers_of(plain)
+    if isinstance(domain, Bins) and _is_number(flat_values.type):
+        numbers = numbers_of(flat_values)
         codes = np.searchsorted(np.array(domain.edges[1:-1]), numbers, side="right")
         for place, code in enumerate(domain.missing_values, start=domain.size):
             codes[numbers == code] = place
         missing = len(attribute.labels) - 1 if None in attribute.labels else -1
         return np.where(np.isnan(numbers), missing, codes).astype(np.int64)
     places = {label_text(label): place for place, label in enumerate(attribute.labels)}
-    coded = plain.dictionary_encode(null_encoding="encode")
+    coded = flat_values.dictionary_encode(null_encoding="encode")
     code_of = [places.get(label_text(value), -1) for value in coded.dictionary.to_pylist()]
     return np.asarray(np.array(code_of, dtype=np.int64)[coded.indices.to_numpy()])
 

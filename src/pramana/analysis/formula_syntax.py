@@ -73,7 +73,7 @@ QUOTED: Final = "`[^`]+`"
 TOKEN: Final = re.compile(
     rf"\s*(?:(?P<quoted>{QUOTED})|(?P<name>[^\W\d][\w.]*)|(?P<number>\d+)|(?P<sign>\*\*|[-+*/:^()]))"
 )
-PLAIN: Final = re.compile(r"[^\W\d][\w.]*")
+BARE_NAME: Final = re.compile(r"[^\W\d][\w.]*")
 """A name that needs no backticks."""
 
 STAND_IN: Final = "_quoted_"
@@ -191,7 +191,7 @@ def require_released(text: str, names: Iterable[str], released: Collection[str])
     for name in names:
         if name not in released:
             bare = re.sub(QUOTED, "", text)
-            odd = [name for name in released if name in bare and not PLAIN.fullmatch(name)]
+            odd = [name for name in released if name in bare and not BARE_NAME.fullmatch(name)]
             hint = "" if not odd or "~" not in text else f" Write `{odd[0]}` in backticks."
             raise UnknownColumn(
                 f"'{text}' asks for '{name}', which is not released: it was dropped or never there."

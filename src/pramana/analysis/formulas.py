@@ -194,7 +194,7 @@ def fit_formula(
     changed = tuple(records.changed(names))
     columns = {name: records.certificate.schema.column(name) for name in names}
     require_values(*([columns[n] for n in side] for side in (model.response, model.covariates)))
-    centred = [name for name in columns if stands_for_centres(columns[name], model)]
+    centred = [name for name in columns if uses_centres(columns[name], model)]
     for name in set(centred) & set(model.response):
         raise NotCovered(
             f"'{name}' left in bins, so that there is no model of its values. Ask for shares of "
@@ -363,7 +363,7 @@ def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelA
     )
 
 
-def stands_for_centres(column: Column, model: Model) -> bool:
+def uses_centres(column: Column, model: Model) -> bool:
     """Whether a model reads a column of bins as numbers, of which it knows the bins' centres."""
     domain = column.domain
     if not isinstance(domain, Bins) or all(model.as_categories(column.name)):
@@ -433,7 +433,7 @@ def _grid(
         known = tuple(label for label in inside.get(name, column.labels) if label not in gone)
         if not known:
             raise InvalidTable("No record can meet the filter. Loosen it.")
-        labels = [truth[place] for truth in cells.truths]
+        labels = [original[place] for original in cells.truths]
         present &= np.array([label in known for label in labels], dtype=np.bool_)
         values = _values(column, model, labels, known)
         again = np.tile(np.arange(len(values)), len(kinds))
@@ -446,7 +446,7 @@ def _values(column: Column, model: Model, labels: Sequence[Label], known: tuple[
     import pandas as pd
 
     filled, domain = [label if label in known else known[0] for label in labels], column.domain
-    if isinstance(domain, Bins) and stands_for_centres(column, model):
+    if isinstance(domain, Bins) and uses_centres(column, model):
         if not all(math.isfinite(edge) for edge in domain.edges):
             raise NotCovered(
                 f"'{column.name}' has bins without an end, which have no centre: write "

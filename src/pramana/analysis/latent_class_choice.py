@@ -9,11 +9,11 @@ standard error are taken instead. Independence is taken unless the gain is twice
 beyond that, more than the best of this many settings would have by chance (the logarithm of their
 number).
 
-``ReportsBeside`` is the evidence of reported and unchanged columns together. With z the unchanged
-values and y the report of a set, the probability of both is in proportion to P(z) + gain P(y, z). A
-model is fitted to every report with each unchanged column in turn (a composite likelihood, in which
-a report counts once), and to all pairs of these columns; it is judged by the likelihood of held-out
-reports given all unchanged columns.
+``ReportsWithUnchanged`` is the evidence of reported and unchanged columns together. With z the
+unchanged values and y the report of a set, the probability of both is in proportion to P(z) + gain
+P(y, z). A model is fitted to every report with each unchanged column in turn (a composite
+likelihood, in which a report counts once), and to all pairs of these columns; it is judged by the
+likelihood of held-out reports given all unchanged columns.
 """
 
 from __future__ import annotations
@@ -225,14 +225,14 @@ def _scores(
 
 
 @dataclass(frozen=True, eq=False)
-class ReportsBeside:
+class ReportsWithUnchanged:
     """Reports, and the unchanged columns of the same records.
 
     Attributes:
         sizes: The number of values of each axis; unchanged ones come last.
         features: What can be seen; unchanged columns come last, as they are.
         sets: For each set the records that report it, and their answers, one row a record.
-        beside: One array of codes an unchanged column, one code a record.
+        unchanged: One array of codes an unchanged column, one code a record.
     """
 
     dear: ClassVar[bool] = True
@@ -240,16 +240,16 @@ class ReportsBeside:
     sizes: tuple[int, ...]
     features: tuple[Feature, ...]
     sets: tuple[tuple[IntArray, Answers], ...]
-    beside: tuple[IntArray, ...]
+    unchanged: tuple[IntArray, ...]
 
     @cached_property
     def whole(self) -> Observed:
         """All reports, to fit to."""
-        return self._fitted(np.ones(len(self.beside[0]), dtype=bool))
+        return self._fitted(np.ones(len(self.unchanged[0]), dtype=bool))
 
     def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
         """The reports to fit to, and those to judge by."""
-        part = keystream.integers("folds", 0, number, count=len(self.beside[0])).astype(np.int64)
+        part = keystream.integers("folds", 0, number, count=len(self.unchanged[0])).astype(np.int64)
         for held in range(number):
             if 0 < (part == held).sum() < len(part):
                 yield self._fitted(part != held), self._judged(part == held)
@@ -257,10 +257,10 @@ class ReportsBeside:
     @property
     def _places(self) -> range:
         """The places of the unchanged features."""
-        return range(len(self.features) - len(self.beside), len(self.features))
+        return range(len(self.features) - len(self.unchanged), len(self.features))
 
     def _fitted(self, some: BoolArray) -> Observed:
-        unchanged = list(zip(self._places, self.beside, strict=True))
+        unchanged = list(zip(self._places, self.unchanged, strict=True))
         answers, number = [], len(unchanged)
         for records, reports in self.sets:
             inside = some[records]
@@ -269,7 +269,7 @@ class ReportsBeside:
                 cells, counts = different([codes[rows], *reports.cells[inside].T])
                 places = (place, *reports.features)
                 counts = 1 / number * counts
-                answers.append(Answers(places, cells, counts, 1.0, reports.gain, beside=1))
+                answers.append(Answers(places, cells, counts, 1.0, reports.gain, unchanged=1))
         for (first, left), (second, right) in itertools.combinations(unchanged, 2):
             cells, counts = different([left[some], right[some]])
             answers.append(Answers((first, second), cells, counts / (number - 1), 0.0, 1.0))
@@ -281,10 +281,10 @@ class ReportsBeside:
         for records, reports in self.sets:
             rows = np.flatnonzero(some[records])
             rows = rows[: max(1, int(most * len(rows)))] if most < 1 else rows
-            around = [codes[records[rows]] for codes in self.beside]
+            around = [codes[records[rows]] for codes in self.unchanged]
             cells, counts = different([*around, *reports.cells[rows].T])
-            places, number = (*self._places, *reports.features), len(self.beside)
-            answers.append(Answers(places, cells, counts, 1.0, reports.gain, beside=number))
+            places, number = (*self._places, *reports.features), len(self.unchanged)
+            answers.append(Answers(places, cells, counts, 1.0, reports.gain, unchanged=number))
         return self._observed(answers)
 
     def _observed(self, answers: Sequence[Answers]) -> Observed:
@@ -292,5 +292,5 @@ class ReportsBeside:
         return Observed(self.sizes, self.features, some)
 
 
-Evidence = Observed | WholeRecords | ReportsBeside
+Evidence = Observed | WholeRecords | ReportsWithUnchanged
 """What a model is fitted to, ``whole``, and by random parts of which it is judged, ``folds``."""

@@ -137,7 +137,7 @@ def tables_of(observed: Observed) -> list[AnsweredCells]:
     alike: dict[tuple[int, int], list[Answers]] = {}
     for answer in observed.answers:
         if len(answer.counts):
-            alike.setdefault((len(answer.features), answer.beside), []).append(answer)
+            alike.setdefault((len(answer.features), answer.unchanged), []).append(answer)
     return [AnsweredCells.of(group, observed.features) for group in alike.values()]
 
 
@@ -152,7 +152,7 @@ class AnsweredCells:
         base: The ``base`` of each cell.
         gain: The ``gain`` of each cell.
         size: The number of rows of all features.
-        beside: This many features, the first ones, were released unchanged.
+        unchanged: This many features, the first ones, were released unchanged.
     """
 
     rows: IntArray
@@ -160,7 +160,7 @@ class AnsweredCells:
     base: FloatArray
     gain: FloatArray
     size: int
-    beside: int
+    unchanged: int
 
     @classmethod
     def of(cls, answers: list[Answers], features: tuple[Feature, ...]) -> AnsweredCells:
@@ -174,7 +174,7 @@ class AnsweredCells:
             np.repeat([answer.base for answer in answers], lengths).astype(np.float64),
             np.repeat([answer.gain for answer in answers], lengths).astype(np.float64),
             int(starts[-1]),
-            answers[0].beside,
+            answers[0].unchanged,
         )
 
     @cached_property
@@ -185,8 +185,8 @@ class AnsweredCells:
     @cached_property
     def _incidences(self) -> tuple[Any, Any]:
         """Rows by cells, 1 where a cell has the value: of the answer and its unchanged columns."""
-        answer, beside = self.rows[:, self.beside :], self.rows[:, : self.beside]
-        return _incidence(answer, self.size), _incidence(beside, self.size)
+        answer, unchanged = self.rows[:, self.unchanged :], self.rows[:, : self.unchanged]
+        return _incidence(answer, self.size), _incidence(unchanged, self.size)
 
     def _joints(
         self, stacked: FloatArray, weights: FloatArray
@@ -196,12 +196,12 @@ class AnsweredCells:
         The first is ``None`` without unchanged columns.
         """
         joint = (stacked * weights.ravel()).take(self.rows[:, 0], axis=0)
-        beside = None
+        unchanged = None
         for place in range(1, self.rows.shape[1]):
-            if place == self.beside:
-                beside = joint.copy()
+            if place == self.unchanged:
+                unchanged = joint.copy()
             joint *= stacked.take(self.rows[:, place], axis=0)
-        return beside, joint
+        return unchanged, joint
 
     def handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mass handed to the values seen, all features stacked, and to the classes."""
@@ -218,25 +218,25 @@ class AnsweredCells:
         def by_fit(joint: FloatArray) -> FloatArray:
             return np.asarray(np.einsum("cfr->cf", joint.reshape(-1, *weights.shape)))
 
-        beside, joint = self._joints(stacked, weights)
-        below = 1.0 if beside is None else by_fit(beside)
+        unchanged, joint = self._joints(stacked, weights)
+        below = 1.0 if unchanged is None else by_fit(unchanged)
         chance = self.base[:, None] * below + self.gain[:, None] * by_fit(joint)
         share = self.counts[:, None] / np.maximum(chance, TINY)
         joint *= np.repeat(share * self.gain[:, None], classes, axis=1)
-        of_answer, of_beside = self._incidences
+        of_answer, of_unchanged = self._incidences
         handed = of_answer @ joint
-        if beside is not None:
-            beside *= np.repeat(share * self.base[:, None], classes, axis=1)
-            joint += beside
-            handed += of_beside @ joint
+        if unchanged is not None:
+            unchanged *= np.repeat(share * self.base[:, None], classes, axis=1)
+            joint += unchanged
+            handed += of_unchanged @ joint
         return handed, np.add.reduce(joint, axis=0).reshape(weights.shape)
 
     def log_likelihoods(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
         """The log-likelihood of one release of each cell under the average of all fits."""
-        beside, joint = self._joints(np.concatenate(seen), weights)
+        unchanged, joint = self._joints(np.concatenate(seen), weights)
         chance = joint.sum(axis=1) / len(weights)
-        if beside is not None:
-            chance /= np.maximum(beside.sum(axis=1) / len(weights), TINY)
+        if unchanged is not None:
+            chance /= np.maximum(unchanged.sum(axis=1) / len(weights), TINY)
         logs: FloatArray = np.log(np.maximum(self.base + self.gain * chance, TINY))
         return logs
 
@@ -273,7 +273,7 @@ class CellGrid:
 
         Cells are worked on one by one then.
         """
-        cut = max(cells.beside, 1)
+        cut = max(cells.unchanged, 1)
         if cells.rows.shape[1] == cut:
             return None
         down, rows = np.unique(cells.rows[:, :cut], axis=0, return_inverse=True)
@@ -285,7 +285,7 @@ class CellGrid:
         counts, base, gain = (np.zeros(shape) for _ in range(3))
         counts.flat[places], base.flat[places] = cells.counts, cells.base
         gain.flat[places] = cells.gain
-        return cls(down, across, counts, base, gain, cells.beside > 0, cells.size)
+        return cls(down, across, counts, base, gain, cells.unchanged > 0, cells.size)
 
     @cached_property
     def _incidences(self) -> tuple[Any, Any]:

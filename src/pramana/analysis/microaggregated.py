@@ -43,7 +43,7 @@ from pramana.analysis.formulas import variables_of
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import USUAL, CountMethod, Question
-from pramana.analysis.readings import BesideUnchanged
+from pramana.analysis.readings import UnchangedOnly
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records
@@ -150,7 +150,7 @@ DRAWS: dict[str, Drawn] = {
 """What new keys preserve, by their origin; centres preserve no distribution."""
 
 
-class GroupsReading(BesideUnchanged):
+class GroupsReading(UnchangedOnly):
     """Answers about keys with an error, about keys and other columns without one."""
 
     undrawable: ClassVar[str] = (

@@ -365,9 +365,9 @@ def _places(marks: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray]
     ]
     places = np.append(np.concatenate(gaps), marks[-1])
     apart = np.diff(places)
-    stands_for = (np.append(1.0, apart) + np.append(apart, 1.0)) / 2
+    spacings = (np.append(1.0, apart) + np.append(apart, 1.0)) / 2
     chances = [np.interp(places, marks, point) for point in np.eye(len(marks))]
-    return places, stands_for, np.stack(chances, axis=1)
+    return places, spacings, np.stack(chances, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,18 +390,18 @@ class GapShape:
         """By Newton's method, from unbiased counts of the labels of a column with a grid."""
         grid = column.domain
         assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
-        _, stands_for, chances = _places(grid.marks)
+        _, spacings, chances = _places(grid.marks)
         wanted = np.maximum(np.diff(running_shares(counts[: grid.size]), prepend=0.0), RAREST)
         wanted /= wanted.sum()
-        heights = np.log(wanted / (stands_for @ chances))
-        shares = stands_for * np.exp(chances @ heights)
+        heights = np.log(wanted / (spacings @ chances))
+        shares = spacings * np.exp(chances @ heights)
         for _ in range(MOST_STEPS):
             missed = wanted - shares @ chances
             if np.abs(missed).max() < CLOSE:
                 break
             change = np.linalg.solve((chances.T * shares) @ chances, missed)
             for _ in range(MOST_STEPS):  # half the step until the objective falls
-                tried = stands_for * np.exp(np.minimum(chances @ (heights + change), LARGEST))
+                tried = spacings * np.exp(np.minimum(chances @ (heights + change), LARGEST))
                 if tried.sum() - shares.sum() <= wanted @ change - missed @ change / 4:
                     break
                 change = change / 2

@@ -91,7 +91,7 @@ class Answers:
         counts: How often each was released.
         base: See the head of the module.
         gain: See the head of the module.
-        beside: This many features, the first ones, were released unchanged.
+        unchanged: This many features, the first ones, were released unchanged.
     """
 
     features: tuple[int, ...]
@@ -99,7 +99,7 @@ class Answers:
     counts: FloatArray
     base: float
     gain: float
-    beside: int = 0
+    unchanged: int = 0
 
     @classmethod
     def of_table(
@@ -109,12 +109,12 @@ class Answers:
         *,
         base: float,
         gain: float,
-        beside: int = 0,
+        unchanged: int = 0,
     ) -> Answers:
         """From counts with one axis a feature."""
         cells = np.argwhere(table > 0).astype(np.int64)
         counts = table[table > 0].astype(np.float64)
-        return cls(tuple(features), cells, counts, base, gain, beside)
+        return cls(tuple(features), cells, counts, base, gain, unchanged)
 
     def with_counts(self, counts: FloatArray) -> Answers:
         """The same cells with other counts; those without a count are left out."""
@@ -238,7 +238,7 @@ class WholeRecords:
         for number, members in self._groups(rows[:most]):
             places = tuple(number * len(axes) + axis for axis in axes)
             cells, counts = different([self.codes[axis][members] for axis in axes])
-            answers.append(Answers(places, cells, counts, 0.0, 1.0, beside=len(self.kept)))
+            answers.append(Answers(places, cells, counts, 0.0, 1.0, unchanged=len(self.kept)))
         return self._observed(answers)
 
     def _groups(self, rows: IntArray) -> Iterator[tuple[int, IntArray]]:

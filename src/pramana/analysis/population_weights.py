@@ -37,11 +37,11 @@ from pramana.analysis.features import (
     released_attribute,
     scikit_learn,
 )
-from pramana.analysis.readings import BesideUnchanged
+from pramana.analysis.readings import UnchangedOnly
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.base.text import counted, records_that
-from pramana.engine.base import open_truth
+from pramana.engine.base import open_original
 from pramana.errors import InvalidTable, NotCovered, Notice, UnknownColumn
 from pramana.schema.domains import label_text
 from pramana.schema.schema import Schema
@@ -275,7 +275,7 @@ def _weights(
 def _distorted(release: Release, names: Sequence[str], synthetic: bool) -> str:
     """Why released records do not have the distribution of the original data in these columns."""
     reading = release.reading
-    if synthetic or not isinstance(reading, BesideUnchanged):
+    if synthetic or not isinstance(reading, UnchangedOnly):
         return ""
     return reading.distorted(names)
 
@@ -320,7 +320,7 @@ def _covariates(
     """The columns to compare: those asked for, or all that both have, weights left out."""
     names = shared_names([release], columns or ())
     schema = release.certificate.true_schema
-    available = open_truth(population, Schema(tuple(map(schema.column, names)))).schema.names
+    available = open_original(population, Schema(tuple(map(schema.column, names)))).schema.names
     lacking = [name for name in columns or () if name not in available]
     if lacking:
         raise UnknownColumn(

@@ -180,7 +180,7 @@ class PublishedReading:
 
 
 @dataclass(frozen=True)
-class BesideUnchanged:
+class UnchangedOnly:
     """A reading that answers as above where only columns released unchanged are involved."""
 
     unbiased: ClassVar[CountMethod] = "auto"
@@ -218,7 +218,7 @@ class BesideUnchanged:
             )
 
 
-class WithheldReading(BesideUnchanged):
+class WithheldReading(UnchangedOnly):
     """Frequencies of single columns, and all that concerns columns released unchanged."""
 
     kept: ClassVar[str] = "released frequencies are unbiased"

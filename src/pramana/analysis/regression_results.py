@@ -276,7 +276,7 @@ class Regression(Coefficients):
         labels = {"name": list(self.names)}
         if self.family == "multinomial":
             each = len(self.names) // (len(self.categories) - 1)
-            labels["category"] = [own for own in self.categories[1:] for _ in range(each)]
+            labels["category"] = [level for level in self.categories[1:] for _ in range(each)]
             pairs = zip(self.names, labels["category"], strict=True)
             labels["term"] = [name.removeprefix(f"{category}: ") for name, category in pairs]
         return pa.table({**labels, **self._columns()})

@@ -46,7 +46,7 @@ from pramana.analysis.channels import (
     Channels,
     Margins,
     divide,
-    expected_truth,
+    expected_original,
     fit_margins,
     margin_of,
 )
@@ -405,13 +405,13 @@ def fit(released: FloatArray, channels: Channels) -> FloatArray:
     return guess.believed(table)
 
 
-def fitted_truth(released: FloatArray, channels: Channels) -> FloatArray:
+def fitted_original(released: FloatArray, channels: Channels) -> FloatArray:
     """The expected original table of these very records.
 
     Unlike the fitted distribution it keeps what the release says for certain: columns released
     unchanged, and values that never change.
     """
-    return expected_truth(released, fit(released, channels), channels)
+    return expected_original(released, fit(released, channels), channels)
 
 
 def climb(
@@ -439,7 +439,7 @@ def climb(
     table: FloatArray = start * (total / start.sum())
 
     def one_round(table: FloatArray) -> FloatArray:
-        expected: FloatArray = expected_truth(released, table, channels) + added
+        expected: FloatArray = expected_original(released, table, channels) + added
         expected = expected * (total / expected.sum())
         if margins is None:
             return expected

@@ -65,7 +65,7 @@ from pramana.errors import (
     harmless,
 )
 from pramana.io.base import format_to_write
-from pramana.io.opening import open_own, open_table
+from pramana.io.opening import open_table, open_written
 from pramana.io.output import write_table
 from pramana.release.certificate import Certificate
 from pramana.release.folder import (
@@ -802,7 +802,7 @@ def _synthetic_file(
 ) -> pa.Table:
     """The synthetic records of one of several data files."""
     number, path = file
-    opened = open_own(path, schema=certificate.schema)
+    opened = open_written(path, schema=certificate.schema)
     part = Release(replace(certificate, records=opened.rows), opened)
     return part.synthesized(keystream.apart(Stream("data file", number)), **how)
 
@@ -837,5 +837,5 @@ def load_release(folder: str | Path, *, like: str = "arrow") -> Release:
 def written_release(folder: Path) -> Release:
     """Return the release that this process has just written; its file needs no checks."""
     certificate = read_certificate(folder)
-    opened = open_own(data_path(folder, certificate), schema=certificate.schema)
+    opened = open_written(data_path(folder, certificate), schema=certificate.schema)
     return Release(certificate, opened, folder=folder)

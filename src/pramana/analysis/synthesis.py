@@ -184,8 +184,8 @@ def _joint_is_better(
     logs = np.log(np.maximum(channels.forward(table)[cells], TINY))
     if evidence.kept:
         others = tuple(axis for axis in range(table.ndim) if axis not in evidence.kept)
-        beside = table.sum(axis=others)[tuple(cells[axis] for axis in evidence.kept)]
-        logs -= np.log(np.maximum(beside, TINY))
+        given = table.sum(axis=others)[tuple(cells[axis] for axis in evidence.kept)]
+        logs -= np.log(np.maximum(given, TINY))
     else:
         logs -= np.log(table.sum())
     return float(logs.sum()) > float(classes)

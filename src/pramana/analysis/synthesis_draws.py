@@ -40,7 +40,7 @@ from pramana.analysis.counts import clip
 from pramana.analysis.latent_classes import TINY, Blend, LatentClasses
 from pramana.analysis.layout import Layout
 from pramana.analysis.observed import Feature
-from pramana.analysis.regularised_em import fit, fitted_truth
+from pramana.analysis.regularised_em import fit, fitted_original
 from pramana.base.randomness import Keystream, Stream
 from pramana.schema.joint_cells import cell_counts, cell_numbers
 from pramana.types import FloatArray, IntArray, Words
@@ -150,7 +150,7 @@ def ranked(
         table = np.bincount(group * sizes[axis] + seen, minlength=prod(shape) * sizes[axis])
         sub = Channels(channels.layout.only([*strata, axis]))
         released = table.reshape(*shape, sizes[axis]).astype(np.float64)
-        estimates = fitted_truth(released, sub) if fitted else sub.solve(released)
+        estimates = fitted_original(released, sub) if fitted else sub.solve(released)
         handed = [
             _handed_out(estimate, counts)
             for estimate, counts in zip(
@@ -200,7 +200,7 @@ def draw_records(
     return [column[order] for column in drawn]
 
 
-def draw_beside(
+def draw_with_unchanged(
     blend: Blend,
     seen: Sequence[IntArray],
     keystream: Keystream,
@@ -214,10 +214,10 @@ def draw_beside(
     """
     model, records = blend.merged(), len(seen[0])
     first = len(model.profiles) - len(seen)
-    beside = LatentClasses(model.weights, model.profiles[first:])
-    features = [Feature(axis, len(profile)) for axis, profile in enumerate(beside.profiles)]
+    given = LatentClasses(model.weights, model.profiles[first:])
+    features = [Feature(axis, len(profile)) for axis, profile in enumerate(given.profiles)]
     levels = keystream.uniforms(Stream("beside class"), 0, records)
-    classes = _class_given(beside, features, seen, levels)
+    classes = _class_given(given, features, seen, levels)
     order = np.argsort(classes, kind="stable")
     drawn = _axes(model, first, classes[order], together, keystream)
     back = np.empty_like(order)

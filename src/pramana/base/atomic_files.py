@@ -150,7 +150,7 @@ def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> I
     """A place to write a file to; it is renamed to ``path`` when the block ends."""
     require_name(path)
     path = path.absolute()
-    with _place_beside(path) as place:
+    with _hidden_place(path) as place:
         yield place
         if mode is None and force and path.is_file():
             mode = stat.S_IMODE(path.stat().st_mode)
@@ -175,7 +175,7 @@ def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) ->
     """
     require_name(path)
     path = path.absolute()
-    with _place_beside(path) as place:
+    with _hidden_place(path) as place:
         place.mkdir()
         yield place
 
@@ -204,13 +204,13 @@ def write_whole(
 
 
 @contextmanager
-def _place_beside(path: Path) -> Iterator[Path]:
+def _hidden_place(path: Path) -> Iterator[Path]:
     """A place of the same name in a new hidden folder; leftovers of others are named."""
-    found = leftovers(path.parent)
-    if found:
-        named = "; ".join(leftover.sentence() for leftover in found[:LEFTOVERS_NAMED])
-        if len(found) > LEFTOVERS_NAMED:
-            named += f"; and {len(found) - LEFTOVERS_NAMED:,} more"
+    abandoned = leftovers(path.parent)
+    if abandoned:
+        named = "; ".join(leftover.sentence() for leftover in abandoned[:LEFTOVERS_NAMED])
+        if len(abandoned) > LEFTOVERS_NAMED:
+            named += f"; and {len(abandoned) - LEFTOVERS_NAMED:,} more"
         warnings.warn(
             f"Writing was interrupted here before: {named}. 'pramana clean {path.parent}' lists "
             "them, and --remove removes them.",
@@ -462,21 +462,21 @@ def _remove(folder: Path) -> None:
 
 def leftovers(parent: Path) -> list[Leftover]:
     """Hidden folders of ended processes in a folder, and in the studio's folder there."""
-    found = []
+    abandoned = []
     for place in (parent, parent / STUDIO):
         if place != parent and place.is_symlink():
             continue
         with suppress(OSError), os.scandir(place) as entries:
             names = sorted(entry.name for entry in entries if HIDDEN_NAME.fullmatch(entry.name))
-            found += [_leftover(place / name) for name in names if _is_abandoned(place / name)]
-    return found
+            abandoned += [_leftover(place / name) for name in names if _is_abandoned(place / name)]
+    return abandoned
 
 
 def remove_leftovers(parent: Path) -> list[Leftover]:
     """Remove them, put former outputs back, and return what was found; signals wait."""
     with defer_signals():
-        found = leftovers(parent)
-        for leftover in found:
+        abandoned = leftovers(parent)
+        for leftover in abandoned:
             if leftover.former and leftover.name is not None:
                 aside = _aside(leftover.folder / leftover.name)
                 target = leftover.folder.with_name(leftover.name)
@@ -487,7 +487,7 @@ def remove_leftovers(parent: Path) -> list[Leftover]:
                 except OSError:
                     move_new(aside, _aside(target))
             shutil.rmtree(leftover.folder)
-    return found
+    return abandoned
 
 
 def _leftover(folder: Path) -> Leftover:
@@ -529,9 +529,9 @@ def _lock(handle: int) -> bool | None:
 
 def _owner_runs(folder: Path) -> bool:
     """Whether the process in the name of a hidden folder runs."""
-    found = HIDDEN_NAME.fullmatch(folder.name)
+    matched = HIDDEN_NAME.fullmatch(folder.name)
     try:
-        os.kill(int(found[1]) if found else 0, 0)
+        os.kill(int(matched[1]) if matched else 0, 0)
     except OSError as error:
         return not isinstance(error, ProcessLookupError)
     return True

@@ -21,7 +21,7 @@ RESERVED = 72 * 2**30
 """Addresses that vl-convert reserves; it ends the process if it cannot."""
 
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-OWN = re.compile(
+RESERVED_NAMES = re.compile(
     r"constructor|__\w+__|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString"
     r"|valueOf"
 )
@@ -76,7 +76,7 @@ def fitting_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
 
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     """SVG for a page, with name and description, and without styles, which a page may forbid."""
-    body = plain_svg(chart)
+    body = standalone_svg(chart)
     opening = re.match(r"<svg[^>]*>", body)
     assert opening is not None  # noqa: S101 - the library writes nothing else
     size = re.search(r'viewBox="0 0 (\S+) (\S+)"', opening.group())
@@ -94,7 +94,7 @@ def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     return head + re.sub(r"(clip\d+|gradient_\d+)", rf"{identity}-\1", rest)
 
 
-def plain_svg(chart: Any) -> str:
+def standalone_svg(chart: Any) -> str:
     """A complete SVG; clips are numbered anew, so that the same numbers give the same bytes."""
     require_addresses(RESERVED, what="Charts")
     transformers = altair().data_transformers
@@ -105,8 +105,8 @@ def plain_svg(chart: Any) -> str:
         spec = _readable(form)
         made = spec_to_mimebundle(spec, mode="vega-lite", format="svg")
     body = made["image/svg+xml"]
-    found = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))
-    numbers = {name: re.sub(r"\d+", str(at), name) for at, name in enumerate(found)}
+    identifiers = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))
+    numbers = {name: re.sub(r"\d+", str(at), name) for at, name in enumerate(identifiers)}
     return re.sub(r"\b(?:clip|gradient_)\d+\b", lambda name: numbers[name.group()], body)
 
 
@@ -125,8 +125,8 @@ def _readable(value: Any) -> Any:
     Line breaks would end an expression; names with a meaning in JavaScript get a trailing space.
     """
     if isinstance(value, str):
-        plain = re.sub(r"[\n\t]", " ", readable(value))
-        return f"{plain} " if OWN.fullmatch(plain) else plain
+        text = re.sub(r"[\n\t]", " ", readable(value))
+        return f"{text} " if RESERVED_NAMES.fullmatch(text) else text
     if isinstance(value, dict):
         return {_readable(name): _readable(item) for name, item in value.items()}
     return [_readable(item) for item in value] if isinstance(value, list | tuple) else value
@@ -134,6 +134,6 @@ def _readable(value: Any) -> Any:
 
 def write_picture(chart: Any, path: Path) -> None:
     """Write ``path``.svg and ``path``.png."""
-    path.with_suffix(".svg").write_text(plain_svg(chart))
+    path.with_suffix(".svg").write_text(standalone_svg(chart))
     # Dots of a PNG for each unit of the chart
     chart.save(str(path.with_suffix(".png")), scale_factor=2)

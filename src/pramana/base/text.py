@@ -46,11 +46,11 @@ MOST_LINES = 12
 """Findings that a representation shows; the result has all of them."""
 
 
-def plain(result: object, names: str = "") -> Form:
+def json_fields(result: object, names: str = "") -> Form:
     """Attributes of a result for JSON; all fields where none are named.
 
     >>> from pramana.base.measured_share import Measured
-    >>> plain(Measured("link", 0.5, 0.4, 0.6, 10), "value trials")
+    >>> json_fields(Measured("link", 0.5, 0.4, 0.6, 10), "value trials")
     {'value': 0.5, 'trials': 10}
     """
 
@@ -207,7 +207,7 @@ def floor_text(number: Number) -> str:
     exact = _decimal(number)
     if exact >= 10:
         return f"{math.floor(exact):,}"
-    return _plain(Decimal(math.floor(100 * exact)) / 100)
+    return _grouped_digits(Decimal(math.floor(100 * exact)) / 100)
 
 
 def exp_text_up(exponent: float) -> str:
@@ -221,7 +221,7 @@ def exp_text_up(exponent: float) -> str:
     wide = Context(prec=EXP_DIGITS + 30)
     near = wide.exp(Decimal(exponent))  # to the nearest, in thirty digits more than are shown
     above = near if exponent == 0 else wide.next_plus(near)
-    return _plain(Context(prec=EXP_DIGITS, rounding=ROUND_CEILING).plus(above))
+    return _grouped_digits(Context(prec=EXP_DIGITS, rounding=ROUND_CEILING).plus(above))
 
 
 @lru_cache(typed=True)
@@ -241,10 +241,10 @@ def _text(number: Number, digits: int, rounding: str) -> str:
     exact = _decimal(number)
     context = Context(prec=digits, rounding=rounding, Emin=-5000, Emax=5000)
     rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return _plain(rounded)
+    return _grouped_digits(rounded)
 
 
-def _plain(rounded: Decimal) -> str:
+def _grouped_digits(rounded: Decimal) -> str:
     """Without idle zeros, in groups of three digits; very large and very small with a power."""
     if rounded == 0:
         return "0"
@@ -268,8 +268,8 @@ def as_part(text: str, apart: str = ",") -> str:
     >>> as_part("sex"), as_part("pets, if any"), parts_of(as_part(' "a, b"')) == [' "a, b"']
     ('sex', '"pets, if any"', True)
     """
-    plain = text and text == text.strip() and text[0] != '"' and not set(apart) & set(text)
-    return text if plain else '"' + text.replace('"', '""') + '"'
+    bare = text and text == text.strip() and text[0] != '"' and not set(apart) & set(text)
+    return text if bare else '"' + text.replace('"', '""') + '"'
 
 
 def names_of_table(text: str) -> tuple[str, ...]:
@@ -287,14 +287,14 @@ def tables_in(text: str) -> list[tuple[str, ...]]:
     >>> tables_in('sex*age, region*"a,b*c"')
     [('sex', 'age'), ('region', 'a,b*c')]
     """
-    found: list[tuple[str, ...]] = []
+    tables: list[tuple[str, ...]] = []
     names: list[str] = []
     for name, mark in _parts(text, "*,"):
         names.append(name)
         if mark != "*":
-            found.append(tuple(names))
+            tables.append(tuple(names))
             names = []
-    return [table for table in found if table != ("",)]
+    return [table for table in tables if table != ("",)]
 
 
 def tables_of(stated: str | Sequence[str | Sequence[str]]) -> tuple[tuple[str, ...], ...]:
@@ -305,10 +305,10 @@ def tables_of(stated: str | Sequence[str | Sequence[str]]) -> tuple[tuple[str, .
     """
     if not _are_tables(stated):
         raise InvalidNumber(f"Tables are texts such as 'age*sex', or lists of columns: {stated!r}.")
-    found: list[tuple[str, ...]] = []
+    tables: list[tuple[str, ...]] = []
     for one in [stated] if isinstance(stated, str) else stated:
-        found += tables_in(one) if isinstance(one, str) else [tuple(one)]
-    return tuple(found)
+        tables += tables_in(one) if isinstance(one, str) else [tuple(one)]
+    return tuple(tables)
 
 
 def _are_tables(stated: object) -> bool:
@@ -351,7 +351,7 @@ def as_file(path: str) -> str:
     """
     if path.startswith("-"):
         return f"./{path}"
-    return ADDRESS.sub(lambda found: f"{found['kind']}://{found['who'] or ''}", path)
+    return ADDRESS.sub(lambda match: f"{match['kind']}://{match['who'] or ''}", path)
 
 
 ADDRESS = re.compile(r"^(?P<kind>[a-z][a-z0-9]+):/{1,2}(?:(?P<who>[^:/@#]*)(?::[^/#]*)?(?=@))?")
@@ -407,13 +407,13 @@ def _visible(letter: str) -> str:
 def _parts(text: str, marks: str) -> list[tuple[str, str]]:
     """Every name, and the mark after it; quotes that do not close are letters of a name."""
     pattern = re.compile(rf'\s*"((?:[^"]|"")*)"\s*([{marks}]|$)|([^{marks}]*)([{marks}]|$)')
-    found, at = [], 0
+    parts, at = [], 0
     while True:
         part = pattern.match(text, at)
         assert part is not None  # noqa: S101 - its second half takes anything
-        quoted, mark, plain, after = part.groups()
-        name = plain.strip() if quoted is None else quoted.replace('""', '"')
-        found.append((name, mark or after or ""))
+        quoted, mark, unquoted, after = part.groups()
+        name = unquoted.strip() if quoted is None else quoted.replace('""', '"')
+        parts.append((name, mark or after or ""))
         at = part.end()
-        if not found[-1][1]:
-            return found
+        if not parts[-1][1]:
+            return parts

@@ -331,7 +331,7 @@ def _show_advice(advice: Advice, commands: list[str], further: list[Hint]) -> No
     heads, rows = advice.rows()
     console.print(table_of(heads, rows, right=heads[2:-1]))
     console.print()
-    name, heads, rows = advice.beside()
+    name, heads, rows = advice.side_by_side()
     if name:
         console.print(f"Records by {name}, the largest cells:", markup=False)
         for part_heads, part in side_by_side(heads, rows, fixed=2, width=console.width):
@@ -395,9 +395,9 @@ def compare(
     if output is not None:
         require_free(output, force=force, reads=[table, schema, plan])
     if plan is not None:
-        found_there = api.PlanFile.load(plan)
-        schema = schema or found_there.schema_beside(plan)
-        ask = ask or list(found_there.asked)
+        plan_file = api.PlanFile.load(plan)
+        schema = schema or plan_file.schema_path(plan)
+        ask = ask or list(plan_file.asked)
     place = require_schema(schema, table)
     targets = numbers_of("--k", k, "10,100"), numbers_of("--epsilon", epsilon, "2,6")
     methods = names_of(method) or api.compared(fixed=bool(targets[1]))

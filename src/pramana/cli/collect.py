@@ -282,7 +282,7 @@ def demo(
     else:
         done = office.demonstrate(people, output, begun=partial(_begun, people), half_way=_half_way)
     rows = [
-        (cell["travel"], f"{done.truth.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
+        (cell["travel"], f"{done.original.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
          f"{cell['low']:,.0f} to {cell['high']:,.0f}")
         for cell in done.estimate.cells
     ]  # fmt: skip

@@ -404,8 +404,8 @@ def _cell(estimate: Estimate, text: str) -> tuple[Label, ...]:
         if ",".join(("missing" if label is None else str(label)) for label in index) == text:
             return index
     labels = "; ".join(
-        f"{name}: {listed(['missing' if label is None else str(label) for label in own], 12)}"
-        for name, own in zip(estimate.by, estimate.labels, strict=True)
+        f"{name}: {listed(['missing' if label is None else str(label) for label in axis], 12)}"
+        for name, axis in zip(estimate.by, estimate.labels, strict=True)
     )
     raise InputError(
         f"The table of {', '.join(estimate.by)} has no cell '{text}'. Name it by one label for "

@@ -96,7 +96,7 @@ class Stated:
         return cls(
             {**targets, **file.target, **given},
             {**{f"--{name}": value for name, value in file.options.items()}, **options},
-            schema or file.schema_beside(plan),
+            schema or file.schema_path(plan),
             method or file.method or None,
             api.Provenance.weakest(api.origin_named(origin), api.origin_named(file.origin)),
             file.copies,

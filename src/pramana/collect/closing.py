@@ -25,7 +25,7 @@ from pramana.analysis.release import Release
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import TOTAL, log_up
-from pramana.base.text import as_table, floor_text, plain, text_up
+from pramana.base.text import as_table, floor_text, json_fields, text_up
 from pramana.collect.channel import AnswerChannel, SentRecord
 from pramana.collect.definition import DEFINITION, Definition
 from pramana.collect.store import Store
@@ -227,7 +227,7 @@ class Status:
 
     def to_json(self) -> Form:
         """As ``pramana collect status --json`` gives it."""
-        return plain(self)
+        return json_fields(self)
 
 
 def status_of(definition: Definition, store: Store) -> Status:
@@ -295,7 +295,7 @@ def surveys(folder: str | Path) -> list[SurveyPlace]:
 
     A link out of the folder, or a folder that holds one, is not looked at.
     """
-    base, found = Path(folder), list[SurveyPlace]()
+    base, places_of_surveys = Path(folder), list[SurveyPlace]()
     places = sorted([*base.glob(f"*/{DEFINITION}"), *base.glob(f"*/*/{DEFINITION}")])
     for path in [place for place in places if _is_inside(place.parent, base)][:MOST_SURVEYS]:
         try:
@@ -305,8 +305,8 @@ def surveys(folder: str | Path) -> list[SurveyPlace]:
         waves = [None] if survey.waves == 1 else list(range(1, survey.waves + 1))
         name = str(path.parent.relative_to(base))
         elsewhere = kept_elsewhere(path.parent)
-        found += [SurveyPlace(name, survey.title, wave, elsewhere) for wave in waves]
-    return found
+        places_of_surveys += [SurveyPlace(name, survey.title, wave, elsewhere) for wave in waves]
+    return places_of_surveys
 
 
 def _is_inside(survey: Path, base: Path) -> bool:

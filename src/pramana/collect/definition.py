@@ -106,7 +106,7 @@ class Definition:
         stages: the two stages of each draw, in a panel.
         wave: which one, in a panel; no part of what is signed.
         maker: the version of pramana that made it.
-        told: the text of the page, as it was signed; the text of this version for a new survey.
+        stated_consent: the text of the page, as it was signed; this version's for a new survey.
         stated: what is promised to them, as it was signed; the same.
     """
 
@@ -118,7 +118,7 @@ class Definition:
     stages: tuple[tuple[Stages, ...], ...] | None = None
     wave: int = 1
     maker: str = ""
-    told: tuple[str, ...] = ()
+    stated_consent: tuple[str, ...] = ()
     stated: tuple[Entries, ...] = ()
 
     def changed(self, **what: Any) -> Definition:
@@ -207,7 +207,7 @@ class Definition:
 
     def consent(self) -> list[str]:
         """The consent text, as it was signed."""
-        return list(self.told or self._consent_of_this_version)
+        return list(self.stated_consent or self._consent_of_this_version)
 
     @cached_property
     def _consent_of_this_version(self) -> list[str]:
@@ -313,7 +313,7 @@ class Definition:
                 else tuple(tuple((int(a), int(b)) for a, b in pairs) for pairs in form.stages),
                 page=form.page,
                 signature=form.signature,
-                told=tuple(form.consent),
+                stated_consent=tuple(form.consent),
                 stated=tuple(form.guarantees),
             )
             reports = form.method == "attribute-sampling"

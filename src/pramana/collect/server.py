@@ -280,7 +280,7 @@ class _Requests:
     ) -> Response:
         from starlette.requests import ClientDisconnect
 
-        if not from_own_page(request.headers, self._public_address):
+        if not from_survey_page(request.headers, self._public_address):
             return _said(400, error="This request does not come from the page of the survey.")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":  # a form of another page cannot send this type
@@ -300,7 +300,7 @@ class _Requests:
         return _said(STATUS[outcome], outcome=str(outcome))
 
 
-def from_own_page(headers: Mapping[str, str], public_address: str | None) -> bool:
+def from_survey_page(headers: Mapping[str, str], public_address: str | None) -> bool:
     """Whether a request comes from the page of the survey, or from no browser at all.
 
     A browser states the origin of the page that sends. It must be the host that the request names,

@@ -79,7 +79,7 @@ class Demonstrated:
         half: what an office saw when half of the people had answered.
         release: the folder.
         valid: whether it verifies.
-        truth: how many people travel how.
+        original: how many people travel how.
         estimate: the same, from the release.
     """
 
@@ -87,7 +87,7 @@ class Demonstrated:
     half: Live
     release: Path
     valid: bool
-    truth: Mapping[str, int]
+    original: Mapping[str, int]
     estimate: Estimate
 
 
@@ -125,7 +125,7 @@ def demonstrate(
         half=half,
         release=release,
         valid=verify_folder(release).valid,
-        truth=Counter(person["travel"] for person in simulated),
+        original=Counter(person["travel"] for person in simulated),
         estimate=closed.crosstab("travel"),
     )
 

@@ -214,7 +214,7 @@ def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTabl
     return opened if schema is None else recoded(opened, schema)
 
 
-def open_truth(table: TableLike, released: Schema) -> OpenedTable:
+def open_original(table: TableLike, released: Schema) -> OpenedTable:
     """The original data of a release, recoded as they were when they were released."""
     opened = recoded(open_source(table), released)
     if not opened.labels.missing:
@@ -279,7 +279,7 @@ def write_opened(
 ) -> int:
     """Write released records, by their engine, to a file that appears whole or not at all."""
     table = leaving(engine_of(opened), schema, sets)
-    labels = opened.labels.beside_missing(schema)
+    labels = opened.labels.with_missing_values(schema)
     return table.write(path, file_format=file_format, labels=labels)
 
 

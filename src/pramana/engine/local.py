@@ -344,8 +344,8 @@ def _attach(
     """Make the released records known under one name; Parquet files are read where they lie."""
     files = [str(file.path.absolute()) for file in opened.files]
     # The database would look for other files under names with stars and brackets.
-    plain = not any(set(file) & set("*?[]{}") for file in files)
-    if opened.format == "parquet" and plain and not called:
+    literal = not any(set(file) & set("*?[]{}") for file in files)
+    if opened.format == "parquet" and literal and not called:
         places = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         reading = f"read_parquet([{places}], hive_partitioning = false)"
         # A temporary view is this cursor's own, whatever others ask at the same time.
@@ -364,8 +364,8 @@ def _condition(condition: Condition, column: str, *, number: bool) -> tuple[str,
             one = f"CAST({column} AS DOUBLE) = CAST(? AS DOUBLE)"
             values = [str(number_in(value, condition.column)) for value in values]
         parts = [one] * len(values) + [f"{column} IS NULL"] * missing
-        found = f"coalesce({' OR '.join(parts)}, false)"
-        return (found if condition.comparison == "=" else f"NOT {found}"), values
+        matches = f"coalesce({' OR '.join(parts)}, false)"
+        return (matches if condition.comparison == "=" else f"NOT {matches}"), values
     (limit,) = condition.values
     text = f"CAST({column} AS DOUBLE) {condition.comparison} CAST(? AS DOUBLE)"
     return text, [str(number_in(label_text(limit), condition.column))]

@@ -50,7 +50,7 @@ class RowLayout:
     @cached_property
     def packed(self) -> list[int]:
         """Positions of the columns of fixed width that have no missing values."""
-        return [at for at, field in enumerate(self.schema) if _is_plain(field)]
+        return [at for at, field in enumerate(self.schema) if _is_fixed_width(field)]
 
     @cached_property
     def others(self) -> list[int]:
@@ -97,7 +97,7 @@ class RowLayout:
 _NONE: Final = np.zeros(0, dtype=np.dtype((np.void, 1)))
 
 
-def _is_plain(field: pa.Field) -> bool:
+def _is_fixed_width(field: pa.Field) -> bool:
     kind = field.type
     fixed = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind)
     return not field.nullable and fixed

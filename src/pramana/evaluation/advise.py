@@ -18,7 +18,7 @@ import numpy as np
 
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
-from pramana.base.text import Shown, as_tables, listed, plain, text_down
+from pramana.base.text import Shown, as_tables, json_fields, listed, text_down
 from pramana.engine.base import open_source
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.audit import schema_of
@@ -90,7 +90,7 @@ class Advice(Shown):
         ways: changes of the schema that would do better with the recommended method.
         stated: the tables that were asked for next to the schema, which releases are designed for.
         refused_columns: why ``protect`` refuses unchanged columns of this table, if it does.
-        found: how many people are found by unchanged columns, where that is beyond the chance:
+        unprotected: how many people are found by unchanged columns, where that is beyond chance:
             then no method makes a green release.
     """
 
@@ -101,7 +101,7 @@ class Advice(Shown):
     ways: tuple[SchemaSuggestion, ...] = ()
     stated: tuple[tuple[str, ...], ...] = ()
     refused_columns: str = ""
-    found: str = ""
+    unprotected: str = ""
 
     @property
     def done(self) -> tuple[MethodTrial, ...]:
@@ -135,9 +135,10 @@ class Advice(Shown):
             lines += self._unusable(best)
         else:
             lines += self._choice(best)
-        if self.found and not self.refused_columns:
+        if self.unprotected and not self.refused_columns:
             lines.append(
-                f"Every release of these columns is amber, whatever the method. {self.found} Drop "
+                "Every release of these columns is amber, whatever the method. "
+                f"{self.unprotected} Drop "
                 "or coarsen such a column, or declare the range of a number, so that it is "
                 "randomised (option --range of describe)."
             )
@@ -220,7 +221,7 @@ class Advice(Shown):
             state,
         )
 
-    def beside(
+    def side_by_side(
         self, labels: Labels | None = None
     ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
         """The first question: its largest cells in the original data and by each method.
@@ -239,7 +240,7 @@ class Advice(Shown):
             words = (
                 "(missing)"
                 if value is None
-                else bins.get(column, {}).get(value) or names.beside_codes(column, (value,))[0]
+                else bins.get(column, {}).get(value) or names.codes_with_labels(column, (value,))[0]
                 for column, value in zip(first.columns, values, strict=True)
             )
             counts = (of_method[place][2] for of_method in cells)
@@ -291,7 +292,7 @@ class Advice(Shown):
     def to_json(self) -> Form:
         """Values for JSON."""
         best = self.recommended
-        return plain(self, "records chance ways") | {
+        return json_fields(self, "records chance ways") | {
             "tried_on": self.used,
             "recommended": None if best is None else best.scenario.method,
             "why": self.why(),
@@ -396,7 +397,7 @@ def advise(
         people.rows,
         stated=stated,
         refused_columns=_refused_columns(described, opened),
-        found=_found_by_unchanged(described, people, 1 / k),
+        unprotected=_unique_on_unchanged(described, people, 1 / k),
     )
     best = advice.best
     if best is None or best.plan is None or best.error < POOR:
@@ -428,7 +429,7 @@ class _Asker:
 
     def _ask(self, plan: Plan, release: Release) -> Form:
         answers = tuple(answer_of(release, self.people, columns) for columns in self.tables)
-        errors = {answer.columns: answer.error for answer in answers if answer.found is not None}
+        errors = {answer.columns: answer.error for answer in answers if answer.released is not None}
         if not plan.method.data_dependent and draws_of(self.people, len(errors)) > 1:
             errors = dict(on_average(trial_errors(plan, self.people, tuple(errors))))
         fields: Form = {"answers": answers, "errors": errors}
@@ -474,7 +475,7 @@ def _refused_columns(schema: Schema, table: OpenedTable) -> str:
     return ""
 
 
-def _found_by_unchanged(schema: Schema, table: OpenedTable, chance: float) -> str:
+def _unique_on_unchanged(schema: Schema, table: OpenedTable, chance: float) -> str:
     """The people who are found by unchanged columns, where more are than the chance allows."""
     names = [column.name for column in schema.released_as_is if not column.noisy]
     known = tuple(name for name in names if name in schema.known)

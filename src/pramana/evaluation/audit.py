@@ -20,8 +20,8 @@ from pramana.analysis.release import Release, load_release
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
-from pramana.base.text import Shown, counted, plain
-from pramana.engine.base import open_source, open_truth
+from pramana.base.text import Shown, counted, json_fields
+from pramana.engine.base import open_original, open_source
 from pramana.errors import (
     DoesNotHold,
     InputError,
@@ -64,7 +64,7 @@ from pramana.schema.recoded_table import recoded
 from pramana.schema.roles import Role
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, Form, IntArray, Say, TableLike
-from pramana.verification.verify import against_truth
+from pramana.verification.verify import against_original
 from pramana.verification.whole_file import FileRisk, Publishable, verdict_of
 
 SEED = 20
@@ -89,7 +89,7 @@ WITHHELD = (
     "strongest linker, inference and the distance to the closest record were not measured. In "
     "Python, audit(..., mechanism=...) takes the matrices that the steward keeps."
 )
-BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--original FILE)."
+MATRICES_WITH_FOLDER = "Matrices go with a release folder and its original (--original FILE)."
 
 
 class AttackName(StrEnum):
@@ -135,7 +135,7 @@ def schema_of(given: Schema | str | Path) -> Schema:
 
 def original_of(original: TableLike, release: Release) -> OpenedTable:
     """The original data, recoded as those of the release."""
-    return open_truth(original, release.certificate.true_schema)
+    return open_original(original, release.certificate.true_schema)
 
 
 def _table_of(table: TableLike, schema: Schema | None) -> OpenedTable:
@@ -149,7 +149,7 @@ def mechanism_of(
 ) -> Mechanism:
     """The matrices of a release, which must move its columns."""
     if release is None or original is None:
-        raise InputError(BESIDE_THE_ORIGINAL)
+        raise InputError(MATRICES_WITH_FOLDER)
     if isinstance(mechanism, str | Path):
         mechanism = read_mechanism(Path(mechanism))
     certificate, schema = release.certificate, release.certificate.schema
@@ -269,7 +269,7 @@ class ReleaseAudit(Shown):
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "records holds before after notes households publishable") | {
+        return json_fields(self, "records holds before after notes households publishable") | {
             "attacks": [attack.to_json() for attack in self.measured],
             "unchanged_records": self.unchanged.to_json() | {"suggested": self.suggested},
             "risk": None if self.file_risk is None else self.file_risk.to_json(),
@@ -299,7 +299,7 @@ def audit_release(
     if not belongs:
         say("Checking that the original belongs to the release")
         require_belongs(certificate, release.opened, original)
-        checks = against_truth(certificate, release.opened, original)
+        checks = against_original(certificate, release.opened, original)
         failed = [check for check in checks if not check.ok]
         if failed:
             more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
@@ -673,5 +673,5 @@ def _perturbed(
 def _rows_by_owner(release: Release) -> dict[str, str]:
     """Public fingerprints of the rows that a release shows unchanged, by a column unique to all."""
     kept = [column.name for column in release.certificate.schema.released_as_is]
-    prints = table_prints(release.opened, kept, key=b"", beside=kept)
-    return {prints.columns[name].values: rows for name, rows in prints.beside.items()}
+    prints = table_prints(release.opened, kept, key=b"", extra=kept)
+    return {prints.columns[name].values: rows for name, rows in prints.with_distinct.items()}

@@ -235,8 +235,8 @@ def _row(trial: MethodTrial, *, frontier: bool) -> Row:
 
 def _beats(one: MethodTrial, other: MethodTrial) -> bool:
     """At least as good in both, and better in one."""
-    mine, theirs = (one.exposure, one.error), (other.exposure, other.error)
-    return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
+    ours, theirs = (one.exposure, one.error), (other.exposure, other.error)
+    return ours != theirs and ours[0] <= theirs[0] and ours[1] <= theirs[1]
 
 
 def _spares(one: MethodTrial, other: MethodTrial) -> bool:

@@ -85,15 +85,15 @@ class Answer:
     Attributes:
         columns: what is crossed.
         labels: of each column.
-        truth: counts of records, one axis a column.
-        found: the same from the release; ``None`` where it does not answer.
+        original: counts of records, one axis a column.
+        released: the same from the release; ``None`` where it does not answer.
         estimated: whether it was estimated, or counted at face value.
     """
 
     columns: tuple[str, ...]
     labels: tuple[tuple[Label, ...], ...]
-    truth: FloatArray
-    found: FloatArray | None
+    original: FloatArray
+    released: FloatArray | None
     estimated: bool = True
 
     @property
@@ -102,10 +102,10 @@ class Answer:
 
         A cell without an estimate lacks all its records.
         """
-        if self.found is None:
+        if self.released is None:
             return 1.0
-        gaps = np.abs(np.nan_to_num(self.found) - self.truth)
-        return float(gaps.sum() / max(float(self.truth.sum()), 1.0))
+        gaps = np.abs(np.nan_to_num(self.released) - self.original)
+        return float(gaps.sum() / max(float(self.original.sum()), 1.0))
 
     @property
     def name(self) -> str:
@@ -114,15 +114,15 @@ class Answer:
 
     def largest(self, most: int) -> list[tuple[tuple[Label, ...], float, float | None]]:
         """The cells with most records: labels, original count, and the count by the release."""
-        order = np.argsort(-self.truth, axis=None, kind="stable")[:most]
-        found = self.found
+        order = np.argsort(-self.original, axis=None, kind="stable")[:most]
+        released = self.released
         return [
             (
                 tuple(labels[at] for labels, at in zip(self.labels, place, strict=True)),
-                float(self.truth[place]),
-                None if found is None or np.isnan(found[place]) else float(found[place]),
+                float(self.original[place]),
+                None if released is None or np.isnan(released[place]) else float(released[place]),
             )
-            for place in zip(*np.unravel_index(order, self.truth.shape), strict=True)
+            for place in zip(*np.unravel_index(order, self.original.shape), strict=True)
         ]
 
     def to_json(self) -> Form:
@@ -177,7 +177,7 @@ def is_answerable(schema: Schema, table: Sequence[str]) -> bool:
 
 def answer_of(
     release: Release,
-    truth: OpenedTable,
+    opened: OpenedTable,
     columns: Sequence[str],
     *,
     counted: dict[tuple[str, ...], CountedTable] | None = None,
@@ -190,27 +190,27 @@ def answer_of(
     described = [release.certificate.true_schema.column(name) for name in names]
     counted = {} if counted is None else counted
     if names not in counted:
-        counted[names] = _counted(described, truth)
+        counted[names] = _counted(described, opened)
     original, labels = counted[names]
     try:
         table = release.reading.counts(Question(names, weighted=False), method="auto", share=False)
     except PramanaError:
         if isinstance(release.certificate.mechanism, AttributeSampler):
             return Answer(names, labels, original, None)
-        return answer_at_face_value(described, release.opened, truth)
+        return answer_at_face_value(described, release.opened, opened)
     same = table.labels == labels  # noise on a number makes other values of it
     return Answer(names, labels, original, np.asarray(table.estimate, float) if same else None)
 
 
 def answer_at_face_value(
-    columns: Sequence[Column], released: OpenedTable, truth: OpenedTable
+    columns: Sequence[Column], released: OpenedTable, opened: OpenedTable
 ) -> Answer:
     """A table of released records, counted without correction for the randomisation."""
-    found, found_labels = _counted(columns, released, encoder=encode_released)
-    original, labels = _counted(columns, truth)
+    released_counts, released_labels = _counted(columns, released, encoder=encode_released)
+    original, labels = _counted(columns, opened)
     names = tuple(column.name for column in columns)
-    same = found_labels == labels
-    return Answer(names, labels, original, found if same else None, estimated=False)
+    same = released_labels == labels
+    return Answer(names, labels, original, released_counts if same else None, estimated=False)
 
 
 def _counted(
@@ -264,7 +264,7 @@ def trial_errors(
                 for columns in asked:
                     with suppress(NotCovered):  # too many cells
                         answer = answer_of(release, table, columns, counted=counted)
-                        errors[columns] += [] if answer.found is None else [answer.error]
+                        errors[columns] += [] if answer.released is None else [answer.error]
     except PramanaError:
         return {}
     return {columns: draws for columns, draws in errors.items() if draws}
@@ -394,10 +394,10 @@ class StatedQuestion:
         return release.regress(self.of, family=self.family, weighted=False)
 
     def _cell_loss(
-        self, answer: Any, truth: Any, exact: Release
+        self, answer: Any, exact_answer: Any, exact: Release
     ) -> tuple[float, FloatArray, FloatArray]:
         """The loss of a table or of means; estimates and originals of cells with enough records."""
-        estimate, original = np.asarray(answer.estimate), np.asarray(truth.estimate)
+        estimate, original = np.asarray(answer.estimate), np.asarray(exact_answer.estimate)
         shares = np.asarray(exact.crosstab(*self.by, share=True, weighted=False).estimate)
         gaps = np.abs(estimate - original)
         if self.kind == "tables":  # a cell without an estimate lacks all its records
@@ -411,13 +411,13 @@ class StatedQuestion:
         return loss, estimate[shown], original[shown]
 
 
-def _model_loss(answer: Any, truth: Any) -> tuple[float, FloatArray, FloatArray]:
+def _model_loss(answer: Any, exact: Any) -> tuple[float, FloatArray, FloatArray]:
     """The loss of a model; estimates and originals of the coefficients that are clear of zero."""
-    scale = np.where(truth.se > 0, truth.se, np.inf)
-    gaps = np.abs(answer.coefficients - truth.coefficients) / scale
-    loss = float(gaps.sum() / max((np.abs(truth.coefficients) / scale).sum(), 1e-300))
-    shown = np.abs(truth.coefficients) > CLEAR * truth.se
-    return loss, answer.coefficients[shown], truth.coefficients[shown]
+    scale = np.where(exact.se > 0, exact.se, np.inf)
+    gaps = np.abs(answer.coefficients - exact.coefficients) / scale
+    loss = float(gaps.sum() / max((np.abs(exact.coefficients) / scale).sum(), 1e-300))
+    shown = np.abs(exact.coefficients) > CLEAR * exact.se
+    return loss, answer.coefficients[shown], exact.coefficients[shown]
 
 
 @dataclass(frozen=True)
@@ -509,10 +509,10 @@ def questions_of(texts: Sequence[str], schema: Schema) -> tuple[StatedQuestion, 
 
 def exact_release(schema: Schema, table: TableLike) -> Release:
     """A release in which every value stays what it is: its answers are those of the original."""
-    plain = replace(schema, impossible=(), strata=(), tables=(), household=None)
+    bare = replace(schema, impossible=(), strata=(), tables=(), household=None)
     stays = {
-        column.name: UniformMixture.of(column.labels, retention=1.0) for column in plain.randomised
+        column.name: UniformMixture.of(column.labels, retention=1.0) for column in bare.randomised
     }
     with unheard(Warning):  # nothing is guaranteed, and nothing is published
-        plan = design(plain, data=table, method=GivenMatrices(stays))
+        plan = design(bare, data=table, method=GivenMatrices(stays))
         return trial_release(table, plan, seed=SEED)

@@ -70,7 +70,7 @@ from pramana.types import Say, TableLike
 from pramana.types import Words as RandomWords
 from pramana.verification.checks import Check, CheckKind, State, Verdict
 from pramana.verification.randomisation_test import IMPOSSIBLE, PairedRecords, draws
-from pramana.verification.verify import LEVEL, against_truth, owner_counts, verify_folder
+from pramana.verification.verify import LEVEL, against_original, owner_counts, verify_folder
 from pramana.verification.whole_file import FileRisk
 
 UNKEPT: Final = "only kept matrices can show that these made the records (--mechanism)"
@@ -94,22 +94,22 @@ def with_owner_checks(
             raise
         return verdict  # which says why it cannot be compared with anything
     kept = None if mechanism is None else mechanism_of(mechanism, release, original=original)
-    truth = original_of(original, release)
-    return verdict.with_checks(checked_by_truth(release, truth, mechanism=kept, say=say))
+    opened = original_of(original, release)
+    return verdict.with_checks(checked_by_original(release, opened, mechanism=kept, say=say))
 
 
-def checked_by_truth(
+def checked_by_original(
     release: Release,
-    truth: OpenedTable,
+    opened: OpenedTable,
     *,
     mechanism: Mechanism | None = None,
     say: Say | None = None,
 ) -> list[Check]:
     """All that who has the original data can check of a release beyond what anyone can."""
-    both = (release.certificate, release.opened, truth)
+    both = (release.certificate, release.opened, opened)
     again = designed_again(*both, mechanism=mechanism)
     checks: list[Check] = []
-    for check in chain(against_truth(*both), owner_checks(*both), again):
+    for check in chain(against_original(*both), owner_checks(*both), again):
         checks.append(check)
         if say is not None:
             say(f"Checking against the original, {len(checks)} done, last '{check.name}'")
@@ -243,7 +243,7 @@ def _unchanged_check(certificate: Certificate, counted: UnchangedRecords) -> Che
         f"{percent_up(counted.unique_share)} of the unique ones"
     )
     if stated is None:
-        good = not certificate.nature.grouped and counted.found < counted.records
+        good = not certificate.nature.grouped and counted.matched < counted.records
         return Check.decided(NAME, good, f"the certificate does not state this; {shares}")
     most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
     bounds = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
@@ -412,14 +412,14 @@ def report(
         progress: is called with the name of each step.
     """
     release = release_of(release)
-    truth = None if external or original is None else original_of(original, release)
+    opened = None if external or original is None else original_of(original, release)
     with in_language(language):
-        return _report(release, truth, name, office, date, progress)
+        return _report(release, opened, name, office, date, progress)
 
 
 def _report(
     release: Release,
-    truth: OpenedTable | None,
+    opened: OpenedTable | None,
     name: str,
     office: str,
     date: str | None,
@@ -428,14 +428,14 @@ def _report(
     """The report in the current language; with the original data if there are any."""
     certificate = release.certificate
     say = progress or (lambda _: None)
-    if truth is None:
+    if opened is None:
         altair()
         verdict = None if release.folder is None else verify_folder(release.folder)
         audit, utility, notes = None, None, tuple[str, ...]()
         say("Writing the report")
     else:
-        verdict, audit, utility, notes = _measured(release, truth, progress)
-    views = column_views(release, truth)
+        verdict, audit, utility, notes = _measured(release, opened, progress)
+    views = column_views(release, opened)
     risk = release.file_risk if verdict is None else verdict.risk or FileRisk(certificate.records)
     chapters = (
         guarantees_chapter(certificate),
@@ -448,7 +448,7 @@ def _report(
     )
     dataset = certificate.schema.dataset
     edition = noop("Release report, for the owner, not for publication")
-    if truth is None:
+    if opened is None:
         edition = noop("Release report, for publication")
     about = (
         f"{gettext('Version')} {dataset.version}" if dataset.version else "",
@@ -466,13 +466,13 @@ def _report(
             risk=risk,
             verdict=verdict,
             attacks=() if audit is None else audit.measured,
-            external=truth is None,
+            external=opened is None,
         ),
         annex=gettext("Technical annex"),
         parts=chapters,
-        closing=gettext(EVERYBODY if truth is None else OWNER),
+        closing=gettext(EVERYBODY if opened is None else OWNER),
     )
-    return Report(document, external=truth is None)
+    return Report(document, external=opened is None)
 
 
 def _measured(
@@ -487,7 +487,7 @@ def _measured(
         pool.submit(altair)  # which takes a while to load
         verdict = None
         if release.folder is not None:
-            checks = checked_by_truth(release, original, say=progress)
+            checks = checked_by_original(release, original, say=progress)
             verdict = verify_folder(release.folder).with_checks(checks)
         belongs = verdict is not None and verdict.valid
         audit, notes = attacking.result() if belongs else attacks(belongs=False)
@@ -565,7 +565,7 @@ def _utility_chapter(utility: UtilityReport) -> Chapter:
             percent_down(table.overlap_raw),
             "" if table.overlap_estimated is None else percent_down(table.overlap_estimated),
             *(("", "", "") if tie is None else (
-                f"{tie.truth:.2f}", f"{tie.raw:.2f}",
+                f"{tie.original:.2f}", f"{tie.raw:.2f}",
                 "" if tie.estimated is None else f"{tie.estimated:.2f}",
             )),
         ))  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pramana.base.text import as_table, as_tables, in_shell, plain, quoted
+from pramana.base.text import as_table, as_tables, in_shell, json_fields, quoted
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.evaluation.questions import (
     MOST_RECORDS,
@@ -464,7 +464,7 @@ class RecodingGain:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "what column entry unique") | {"schema": self.schema.to_toml()}
+        return json_fields(self, "what column entry unique") | {"schema": self.schema.to_toml()}
 
 
 def recoding_gains(

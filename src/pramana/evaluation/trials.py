@@ -199,7 +199,7 @@ class MethodTrial:
         """The questions that a release by this method cannot answer."""
         if self.questions:
             return tuple(question.text for question in self.questions if not question.answered)
-        return tuple(answer.name for answer in self.answers if answer.found is None)
+        return tuple(answer.name for answer in self.answers if answer.released is None)
 
     @property
     def answers_all(self) -> bool:

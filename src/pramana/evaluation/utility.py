@@ -262,9 +262,9 @@ class AssociationLoss:
 
 @dataclass(frozen=True)
 class Association:
-    """How strongly two columns go together: in truth, as released, as estimated."""
+    """How strongly two columns go together: in the original data, as released, as estimated."""
 
-    truth: float
+    original: float
     raw: float
     estimated: float | None
 
@@ -362,7 +362,7 @@ class _Coded:
     """
 
     columns: tuple[Column, ...]
-    truth: dict[str, NDArray[Any]]
+    original: dict[str, NDArray[Any]]
     released: dict[str, NDArray[Any]]
     whole: bool
 
@@ -379,7 +379,7 @@ class _Coded:
 
     def counts(self, names: Sequence[str], *, released: bool) -> IntArray:
         """The table of some columns, of the records that have all of them."""
-        codes = [(self.released if released else self.truth)[name] for name in names]
+        codes = [(self.released if released else self.original)[name] for name in names]
         labels = [column.labels for name in names for column in self.columns if column.name == name]
         if released and not self.whole:
             reported = np.all([part != NOT_REPORTED for part in codes], axis=0)
@@ -403,7 +403,7 @@ def assess_utility(release: Release, original: OpenedTable) -> UtilityReport:
     ]
     if not coded.whole:
         notes.append(PARTS)
-    codes = {name: (coded.truth[name], coded.released[name]) for name in names}
+    codes = {name: (coded.original[name], coded.released[name]) for name in names}
     ties = association_losses(release, original, codes)
     return UtilityReport(tuple(tables), _model(coded), tuple(notes), ties)
 
@@ -454,7 +454,7 @@ def _model(coded: _Coded) -> Propensity | None:
     if not used:
         return None
     return propensity(
-        [coded.truth[c.name] for c in used],
+        [coded.original[c.name] for c in used],
         [coded.released[c.name] for c in used],
         [len(c.labels) for c in used],
     )
@@ -526,10 +526,10 @@ def _table_loss(
         place = {label_text(label): at for at, label in enumerate(table.labels[1])}
         estimate = np.zeros(original.shape)
         # A group without a record has no estimate: it lacks all of its records.
-        shares_found = np.nan_to_num(table.estimate)
+        estimated_shares = np.nan_to_num(table.estimate)
         for at, text in enumerate(texts):
             if text in place:
-                estimate[:, at] = shares_found[:, place[text]]
+                estimate[:, at] = estimated_shares[:, place[text]]
     except PramanaError:
         reported = codes[1] != NOT_REPORTED
         estimated, estimate = False, shares(codes[1][reported], values[rows:][reported])

@@ -149,8 +149,8 @@ def error_surfaces(setting: Setting) -> dict[str, FloatArray]:
             stream = Keystream.from_seed(setting.seeded(2, bins, gamma))
             for name, values in people.items():
                 codes = (values * bins // DOMAIN).astype(np.uint8)
-                plain, corrected = _errors(matrix, codes, stream, name, repeats)
-                surfaces[f"{name}, direct"][row, column] = plain
+                direct, corrected = _errors(matrix, codes, stream, name, repeats)
+                surfaces[f"{name}, direct"][row, column] = direct
                 surfaces[f"{name}, corrected"][row, column] = corrected
         setting.advance()
     return surfaces
@@ -164,8 +164,8 @@ def _errors(
     for repeat in range(repeats):
         words = stream.words(name, repeat * codes.size, codes.size)
         seen = np.bincount(np.asarray(sample(matrix, codes, words)), minlength=matrix.size)
-        plain = matrix.solve(seen)
-        errors.append([np.abs(e - original).sum() / original.sum() for e in (plain, clip(plain))])
+        direct = matrix.solve(seen)
+        errors.append([np.abs(e - original).sum() / original.sum() for e in (direct, clip(direct))])
     return np.asarray(np.mean(errors, axis=0))
 
 
@@ -174,13 +174,13 @@ def _entropy(bins: int, gamma: float) -> float:
 
 
 def _surface_findings(surfaces: dict[str, FloatArray]) -> tuple[Finding, ...]:
-    plain, corrected = (
+    direct, corrected = (
         np.stack([surfaces[f"{name}, {kind}"] for name in _distributions()])
         for kind in ("direct", "corrected")
     )
-    ratio = corrected / plain
-    whole = float(corrected.mean() / plain.mean())
-    apart = np.abs(plain[0] - plain[1]) / plain.mean(axis=0)
+    ratio = corrected / direct
+    whole = float(corrected.mean() / direct.mean())
+    apart = np.abs(direct[0] - direct[1]) / direct.mean(axis=0)
     entropy = _entropy(10, 5)
     return (
         Finding(
@@ -201,10 +201,10 @@ def _surface_findings(surfaces: dict[str, FloatArray]) -> tuple[Finding, ...]:
         Finding(
             "Does the error rise with N and fall with gamma?",
             "yes",
-            f"from {plain.min():.3f} to {plain.max():.2f}",
+            f"from {direct.min():.3f} to {direct.max():.2f}",
             bool(
-                (np.diff(plain.mean(axis=(0, 2))) > 0).all()
-                and np.corrcoef(GAMMAS, plain.mean(axis=(0, 1)))[0, 1] < 0
+                (np.diff(direct.mean(axis=(0, 2))) > 0).all()
+                and np.corrcoef(GAMMAS, direct.mean(axis=(0, 1)))[0, 1] < 0
             ),
             "rises at each step of N, correlation with gamma below 0",
         ),

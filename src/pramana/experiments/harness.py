@@ -23,7 +23,7 @@ from pramana.base.atomic_files import whole_folder
 from pramana.base.charts import COLOURS, altair, rows_of, styled, write_picture
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
-from pramana.base.text import plain
+from pramana.base.text import json_fields
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.types import Entries, Form
 
@@ -259,7 +259,8 @@ class Finding:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "question paper ours threshold answer") | {"holds": bool(self.holds)}
+        stated = json_fields(self, "question paper ours threshold answer")
+        return stated | {"holds": bool(self.holds)}
 
 
 @dataclass(frozen=True)

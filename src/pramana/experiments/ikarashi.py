@@ -23,7 +23,7 @@ from pramana import api
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip
 from pramana.analysis.layout import Layout
-from pramana.analysis.regularised_em import fitted_truth
+from pramana.analysis.regularised_em import fitted_original
 from pramana.base.randomness import Keystream
 from pramana.experiments.harness import (
     GENERATED,
@@ -171,7 +171,7 @@ def _whole_table(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, 
     original, seen = (cell_counts([some[i] for i in order], shape) for some in (codes, released))
     channels = Channels(layout)
     undone = channels.solve(seen)
-    estimates = (undone, clip(undone), fitted_truth(seen, channels))
+    estimates = (undone, clip(undone), fitted_original(seen, channels))
     errors = {
         method: float(np.abs(estimate - original).sum() / n)
         for method, estimate in zip(METHODS, estimates, strict=True)

@@ -336,7 +336,7 @@ def mean_score(scores: list[Score]) -> Score:
     return Score(*map(float, np.mean(scores, axis=0)))
 
 
-def found_again(
+def reidentified(
     people: Insured,
     rows: IntArray,
     *,

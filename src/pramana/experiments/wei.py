@@ -33,7 +33,6 @@ from pramana.experiments.insurance import (
     Score,
     Split,
     anonymised,
-    found_again,
     group,
     load_people,
     make_markets,
@@ -41,6 +40,7 @@ from pramana.experiments.insurance import (
     make_states,
     market_weight,
     mean_score,
+    reidentified,
     score,
 )
 from pramana.types import FloatArray
@@ -150,8 +150,8 @@ def _scored(
         for shift in ("none",) if market == SAME else SHIFTS:
             weight = market_weight(shift, existing, tilt * tested)
             for (name, cells), form in product(released.items(), forms):
-                found = score(people, split, cells, tilt=tilt, weight=weight, form=form)
-                yield (name, market, shift, form), found
+                result = score(people, split, cells, tilt=tilt, weight=weight, form=form)
+                yield (name, market, shift, form), result
 
 
 # -- Tables 1 and 2, and the same at k = 10 ------------------------------------------------
@@ -170,20 +170,20 @@ def _tables(
         released["original"] = people.cells[split.enrolled]
         equally_weighted = {EQUAL: released["resample"]}
         for insured, cells in ((people, released), (equal, equally_weighted)):
-            for key, found in _scored(insured, split, cells, markets):
-                scores.setdefault(key, []).append(found)
+            for key, result in _scored(insured, split, cells, markets):
+                scores.setdefault(key, []).append(result)
         setting.advance()
-    return {key: mean_score(found) for key, found in scores.items()}
+    return {key: mean_score(results) for key, results in scores.items()}
 
 
 def _shift_findings(shifted: Scores, noise: str) -> tuple[Finding, ...]:
     def biases(form: Form) -> dict[tuple[str, str], float]:
         """The mean over markets of the size of the relative bias, by protection and shift."""
         sizes: dict[tuple[str, str], list[float]] = {}
-        for (protection, _, shift, kind), found in shifted.items():
+        for (protection, _, shift, kind), results in shifted.items():
             if kind == form:
-                sizes.setdefault((protection, shift), []).append(abs(found.bias))
-        return {key: float(np.mean(found)) for key, found in sizes.items()}
+                sizes.setdefault((protection, shift), []).append(abs(results.bias))
+        return {key: float(np.mean(results)) for key, results in sizes.items()}
 
     size, line = biases("dummy"), biases("numeric")
     weighted = (
@@ -259,8 +259,8 @@ def _states(people: Insured, states: dict[str, FloatArray], splits: list[Split])
     biases: dict[tuple[str, str], list[float]] = {}
     for split in splits:
         original = {"original": people.cells[split.enrolled]}
-        for (_, state, shift, _), found in _scored(people, split, original, states, ("dummy",)):
-            biases.setdefault((state, shift), []).append(found.bias)
+        for (_, state, shift, _), result in _scored(people, split, original, states, ("dummy",)):
+            biases.setdefault((state, shift), []).append(result.bias)
     by_shift = {
         shift: [abs(float(np.mean(biases[state, shift]))) for state in states] for shift in SHIFTS
     }
@@ -305,8 +305,8 @@ def _curves(
         stream = Keystream.from_seed(setting.seeded(2, k, number))
         grouped = group(people, split.enrolled, k=k, keystream=stream)
         released = anonymised(grouped, methods=METHODS, keystream=stream)
-        for (method, market, *rest), found in _scored(people, split, released, tilts):
-            scores.setdefault((market, method, *rest, k), []).append(found)
+        for (method, market, *rest), result in _scored(people, split, released, tilts):
+            scores.setdefault((market, method, *rest, k), []).append(result)
         setting.advance()
     curves: dict[tuple[Any, ...], list[Score]] = {}
     for (market, *rest), by_split in scores.items():
@@ -315,19 +315,19 @@ def _curves(
             curves.setdefault((SAME, *rest), []).append(mean)
         else:
             curves.setdefault((NEW, *rest), []).append(mean._replace(bias=abs(mean.bias)))
-    return {key: mean_score(found) for key, found in curves.items()}
+    return {key: mean_score(results) for key, results in curves.items()}
 
 
 def _curve_findings(curves: Scores, ks: tuple[int, ...], noise: str) -> tuple[Finding, ...]:
     same = {m: [curves[SAME, m, "none", "dummy", k] for k in ks] for m in METHODS}
-    kept = {method: (found[0].similarity, found[-1].similarity) for method, found in same.items()}
-    bias = {method: [found.bias for found in same[method]] for method in METHODS}
+    kept = {m: (results[0].similarity, results[-1].similarity) for m, results in same.items()}
+    bias = {method: [result.bias for result in same[method]] for method in METHODS}
     flat, worst = (max(map(abs, bias[method])) for method in ("resample", "centroid"))
     moved = {method: float(np.ptp(bias[method])) for method in ("resample", "centroid")}
     new = {m: [curves[NEW, m, "nonparametric", "dummy", k] for k in ks] for m in METHODS}
-    alike = {m: (found[0].similarity, found[-1].similarity) for m, found in new.items()}
+    alike = {m: (results[0].similarity, results[-1].similarity) for m, results in new.items()}
     lost = {m: first - last for m, (first, last) in alike.items()}
-    largest = {m: max(found.bias for found in new[m]) for m in METHODS}
+    largest = {m: max(result.bias for result in new[m]) for m in METHODS}
     return (
         Finding(
             "Does the similarity to the test data stay for resample and gaussian, and collapse "
@@ -377,23 +377,23 @@ def _attacks(
 ) -> dict[tuple[int, str], FloatArray]:
     """(k, method) -> frequency of re-identification of each record."""
     rows = split.enrolled
-    found: dict[tuple[int, str], FloatArray] = {}
+    frequencies: dict[tuple[int, str], FloatArray] = {}
     plans = list(zip((5, 10), sizes.trials, strict=True))
     plans += [(k, sizes.curve_trials) for k in sizes.ks if k not in (5, 10)]
     for k, trials in plans:
         stream = Keystream.from_seed(setting.seeded(3, k))
-        frequency = found_again(people, rows, k=k, methods=METHODS, trials=trials, keystream=stream)
-        found |= {(k, method): values for method, values in frequency.items()}
+        shares = reidentified(people, rows, k=k, methods=METHODS, trials=trials, keystream=stream)
+        frequencies |= {(k, method): values for method, values in shares.items()}
         setting.advance()
     for _ in range(sizes.ks.count(5) + sizes.ks.count(10)):
         setting.advance()
     cells = people.cells[rows]
-    return {key: _by_class(values, cells) for key, values in found.items()}
+    return {key: _by_class(values, cells) for key, values in frequencies.items()}
 
 
 def _loadings(people: Insured, split: Split, sizes: _Sizes, setting: Setting) -> dict[str, Any]:
     """At k = 5, for each loading of the Gaussian dither, how often records are found again."""
-    found = found_again(
+    frequencies = reidentified(
         people,
         split.enrolled,
         k=5,
@@ -402,7 +402,7 @@ def _loadings(people: Insured, split: Split, sizes: _Sizes, setting: Setting) ->
         keystream=Keystream.from_seed(setting.seeded(4, 5)),
     )
     setting.advance()
-    average = [float(found[name].mean()) for name in LOADINGS]
+    average = [float(frequencies[name].mean()) for name in LOADINGS]
     return {"loading": list(LOADINGS.values()), "average": average}
 
 
@@ -426,8 +426,8 @@ def _by_class(values: FloatArray, cells: Any) -> FloatArray:
     return np.stack([np.bincount(where.ravel(), values) / counts, counts.astype(np.float64)])
 
 
-def _average(found: FloatArray) -> float:
-    return float((found[0] * found[1]).sum() / found[1].sum())
+def _average(classes: FloatArray) -> float:
+    return float((classes[0] * classes[1]).sum() / classes[1].sum())
 
 
 def _attack_findings(attacks: dict[tuple[int, str], FloatArray]) -> tuple[Finding, ...]:
@@ -501,8 +501,8 @@ def _columns(
     measures = ("bias", "r_squared", "similarity")
     tables["by_k"] = columns_of(
         [
-            dict(zip(names, key, strict=True)) | {what: getattr(found, what) for what in measures}
-            for key, found in curves.items()
+            dict(zip(names, key, strict=True)) | {what: getattr(results, what) for what in measures}
+            for key, results in curves.items()
         ]
     )
     tables["reidentification"] = columns_of(
@@ -510,10 +510,10 @@ def _columns(
             {
                 "k": k,
                 "method": method,
-                "average": _average(found),
-                "largest_of_a_class": float(found[0].max()),
+                "average": _average(results),
+                "largest_of_a_class": float(results[0].max()),
             }
-            for (k, method), found in attacks.items()
+            for (k, method), results in attacks.items()
         ]
     )
     return tables

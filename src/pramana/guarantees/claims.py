@@ -433,7 +433,7 @@ def lacks(
     return next((need.why_not for need in (*known, *rest) if need in missing), None)
 
 
-def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Claim, ...]:
+def paired(asked: Sequence[Guarantee], attained: Sequence[Guarantee]) -> tuple[Claim, ...]:
     """What is attained, with what was asked of the same kind."""
     wanted = {guarantee.name: guarantee for guarantee in asked}
-    return tuple(Claim(guarantee, wanted.get(guarantee.name)) for guarantee in found)
+    return tuple(Claim(guarantee, wanted.get(guarantee.name)) for guarantee in attained)

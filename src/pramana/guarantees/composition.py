@@ -54,7 +54,7 @@ class Outline:
 
     >>> from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
     >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), retention=0.5)),))
-    >>> twice = Outline.of(coin).beside(Outline.of(coin))
+    >>> twice = Outline.of(coin).with_outline(Outline.of(coin))
     >>> twice.gamma, twice.swap                     # 3 and 1/9, twice
     (Fraction(9, 1), Fraction(1, 81))
 
@@ -102,7 +102,7 @@ class Outline:
         pairs = zip(ratios, self.steps, strict=True)
         return tuple(Outline(ratio, 1 / ratio**2, (step,)) for ratio, step in pairs)
 
-    def beside(self, other: Outline) -> Outline:
+    def with_outline(self, other: Outline) -> Outline:
         """The outline of the channel that releases both, of the same record and in one shuffle."""
         rounds = (*self.rounds, *other.rounds)
         swap = math.prod((outline.swap for outline in rounds), start=Fraction(1))
@@ -333,7 +333,7 @@ class Disclosure:
     def to_json(self) -> Form:
         """As JSON."""
         return {
-            **{name: getattr(self, name) for name in _PLAIN},
+            **{name: getattr(self, name) for name in _STORED},
             **{name: sorted(getattr(self, name)) for name in _SETS},
             **{name: dict(getattr(self, name)) for name in _MAPPINGS},
             "central": None if self.central is None else self.central.to_json(),
@@ -348,7 +348,7 @@ class Disclosure:
         if central is not None:
             epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
             central = ShuffledPrivacy(epsilon, central.get("delta"))
-        parts: Form = {name: form[name] for name in _PLAIN}
+        parts: Form = {name: form[name] for name in _STORED}
         parts |= {name: frozenset(form[name]) for name in _SETS}
         parts |= {name: dict(form[name]) for name in _MAPPINGS}
         return cls(
@@ -359,7 +359,7 @@ class Disclosure:
         )
 
 
-_PLAIN = (
+_STORED = (
     "method",
     "records",
     "anonymity_set",
@@ -603,7 +603,7 @@ class TiedReleases:
         whole = Outline(Fraction(1), Fraction(1), ())
         for member in self.members:
             assert member.outline is not None  # noqa: S101 - covered
-            whole = whole.beside(member.outline)
+            whole = whole.with_outline(member.outline)
         return whole
 
     @cached_property

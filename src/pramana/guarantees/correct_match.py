@@ -300,11 +300,11 @@ WIDE_TOLERANCE = 1e-6
 class Inflow:
     """The records that can be released as one value c.
 
-    ``own`` is the integer weight with which an original c stays, ``frequency`` the number of
+    ``stay`` is the integer weight with which an original c stays, ``frequency`` the number of
     original c; ``weights`` and ``frequencies`` are those of the other values that can turn into c.
     """
 
-    own: int
+    stay: int
     frequency: int
     weights: tuple[int, ...]
     frequencies: tuple[int, ...]
@@ -323,39 +323,39 @@ class Inflow:
                 moving[weight] = moving.get(weight, 0) + times
         odds = np.array([weight / (TOTAL - weight) for weight in moving])
         numbers = np.array(list(moving.values()), dtype=np.float64)
-        return self.own / (TOTAL - self.own), odds, numbers
+        return self.stay / (TOTAL - self.stay), odds, numbers
 
 
 def worst_match(inflow: Inflow, *, at_least: float = 0.0) -> float:
     """Max over a of R(a), rounded up; or any number up to ``at_least`` if it is not above that."""
-    if inflow.own == 0 or inflow.frequency == 0:
+    if inflow.stay == 0 or inflow.frequency == 0:
         return 0.0  # a true c is never released as c, so a match there is never correct
-    if inflow.own == TOTAL:
+    if inflow.stay == TOTAL:
         # All true c stay: R(a) = 1 / a, and the fewest possible are these and the certain ones.
         return float_up(Fraction(1, inflow.frequency + inflow.certain))
-    own, odds, times = inflow.odds()
+    stay, odds, times = inflow.odds()
     certain = inflow.certain
     # R(a) <= 1 / T_c: given S = a, all true c are equally likely to be among the a.
     limit = float_up(Fraction(1, inflow.frequency))
-    if certain == 0 and (odds <= own).all():
-        return min(_first(inflow, own, odds, times), limit)
-    everyone = np.append(odds, own), np.append(times, inflow.frequency - 1.0)
-    return min(_search(own, certain, *everyone, at_least), limit)
+    if certain == 0 and (odds <= stay).all():
+        return min(_first(inflow, stay, odds, times), limit)
+    everyone = np.append(odds, stay), np.append(times, inflow.frequency - 1.0)
+    return min(_search(stay, certain, *everyone, at_least), limit)
 
 
-def _first(inflow: Inflow, own: float, odds: FloatArray, times: FloatArray) -> float:
+def _first(inflow: Inflow, stay: float, odds: FloatArray, times: FloatArray) -> float:
     """R(1) = 1 / (T_c + sum T_i odds_i / odds_c); exact if the fractions stay short."""
     if len(odds) > EXACT_TERMS:
-        return 1 / (inflow.frequency + math.fsum(times * odds) / own) * (1 + 8 * UNIT)
+        return 1 / (inflow.frequency + math.fsum(times * odds) / stay) * (1 + 8 * UNIT)
     parts = zip(inflow.weights, inflow.frequencies, strict=True)
     rest = sum(
         (number * Fraction(weight, TOTAL - weight) for weight, number in parts if number),
         Fraction(0),
     )
-    return float_up(1 / (inflow.frequency + rest / Fraction(inflow.own, TOTAL - inflow.own)))
+    return float_up(1 / (inflow.frequency + rest / Fraction(inflow.stay, TOTAL - inflow.stay)))
 
 
-def _search(own: float, certain: int, odds: FloatArray, times: FloatArray, best: float) -> float:
+def _search(stay: float, certain: int, odds: FloatArray, times: FloatArray, best: float) -> float:
     """The largest R over all a, or ``best``; ``certain`` records come on top of the random ones."""
     most = int(times.sum()) + 1
     done = 0
@@ -364,11 +364,11 @@ def _search(own: float, certain: int, odds: FloatArray, times: FloatArray, best:
         top = min(reach, most, math.ceil(1 / best) if best else reach)
         if top > done:
             ratios, units = _ratios(odds, times, top)
-            risks = 1 / ((np.arange(1, top + 1) + certain) * (1 + ratios / own))
+            risks = 1 / ((np.arange(1, top + 1) + certain) * (1 + ratios / stay))
             best, done = max(best, float(risks.max()) * (1 + units * UNIT)), top
         if done >= most or done * best >= 1:
             return best
-    return _far(own, certain, odds, times, best, done + 1, min(most, math.ceil(1 / best)))
+    return _far(stay, certain, odds, times, best, done + 1, min(most, math.ceil(1 / best)))
 
 
 def _ratios(odds: FloatArray, times: FloatArray, top: int) -> tuple[FloatArray, float]:
@@ -411,7 +411,7 @@ def _pair_up(powers: FloatArray) -> FloatArray:
 
 
 def _far(
-    own: float,
+    stay: float,
     certain: int,
     odds: FloatArray,
     times: FloatArray,
@@ -423,7 +423,7 @@ def _far(
     records = int(times.sum())
 
     def chances(a: IntArray, ratios: FloatArray) -> FloatArray:
-        return 1 / ((a + certain) * (1 + ratios / own))
+        return 1 / ((a + certain) * (1 + ratios / stay))
 
     if high > records:  # all of them, and B: nobody else is left
         best, high = max(best, 1 / (records + 1 + certain)), records
@@ -436,7 +436,7 @@ def _far(
         last = min(last, int(window[0]) - 1)
         if first > last:
             continue
-        bound = 1 / (first + certain + (last + 1 + certain) * ratios[0] / own)
+        bound = 1 / (first + certain + (last + 1 + certain) * ratios[0] / stay)
         if bound > best * (1 + WIDE_TOLERANCE):
             middle = (first + last) // 2
             pieces += [(first, middle), (middle + 1, last)] if middle < last else [(first, last)]

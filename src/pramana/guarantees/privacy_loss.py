@@ -126,11 +126,11 @@ def composed_epsilon(rounds: Sequence[tuple[LossDistribution, int]], *, delta: f
         return 0.0
     variance = _Rounds.of(rounds).moments(0.0)[1]
     guess = variance / 2 + math.sqrt(2 * variance * math.log(1 / min(delta, 0.5)))
-    found = crossing(
+    root = crossing(
         lambda epsilon: composed_delta(rounds, epsilon=epsilon),
         delta, 0.0, largest, start=min(guess, largest / 2),
     )  # fmt: skip
-    return found * (1 + ROUNDING)
+    return root * (1 + ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)

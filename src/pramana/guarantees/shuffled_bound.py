@@ -66,18 +66,18 @@ class BlanketLaw:
     """The pairs (A, B) of two truths and their probabilities; the rest of one is at (0, 0).
 
     Attributes:
-        own: the values A, of the person's original value.
-        other: the values B, of another possible original value.
+        first: the values A, of the person's original value.
+        second: the values B, of another possible original value.
         chance: the probability of each pair.
         error: the largest relative error of all these numbers.
 
     >>> coin = BlanketLaw.of_mixture(2, Fraction(3))
-    >>> coin.own, coin.other, coin.chance
+    >>> coin.first, coin.second, coin.chance
     (array([3., 1.]), array([1., 3.]), array([0.25, 0.25]))
     """
 
-    own: FloatArray
-    other: FloatArray
+    first: FloatArray
+    second: FloatArray
     chance: FloatArray
     error: float = ROUNDING
 
@@ -90,8 +90,8 @@ class BlanketLaw:
 
     @cached_property
     def _mark(self) -> bytes:
-        digest = hashlib.sha256(repr((len(self.own), self.error)).encode())
-        for numbers in (self.own, self.other, self.chance):
+        digest = hashlib.sha256(repr((len(self.first), self.error)).encode())
+        for numbers in (self.first, self.second, self.chance):
             digest.update(numbers.tobytes())
         return digest.digest()
 
@@ -99,8 +99,8 @@ class BlanketLaw:
     def of_atoms(cls, atoms: Iterable[tuple[Fraction, Fraction, Fraction]]) -> BlanketLaw:
         """From exact triples (A, B, probability); what never happens is left out."""
         columns = [[float(part) for part in atom] for atom in atoms if atom[2] > 0]
-        own, other, chance = np.array(columns, dtype=np.float64).reshape(-1, 3).T
-        return cls(own, other, chance)
+        first, second, chance = np.array(columns, dtype=np.float64).reshape(-1, 3).T
+        return cls(first, second, chance)
 
     @classmethod
     def of_mixture(cls, size: int, ratio: Fraction) -> BlanketLaw:
@@ -117,7 +117,7 @@ class BlanketLaw:
 
     @classmethod
     def of_rows(
-        cls, own: Sequence[int], other: Sequence[int], blanket: Sequence[int]
+        cls, first: Sequence[int], second: Sequence[int], blanket: Sequence[int]
     ) -> BlanketLaw:
         """Of two rows of integers over 2**64 and the least entries of their columns.
 
@@ -127,7 +127,7 @@ class BlanketLaw:
         """
         return cls.of_atoms(
             (Fraction(a, least), Fraction(b, least), Fraction(least, TOTAL))
-            for a, b, least in zip(own, other, blanket, strict=True)
+            for a, b, least in zip(first, second, blanket, strict=True)
             if least
         )
 
@@ -136,8 +136,8 @@ class BlanketLaw:
         """Of a channel that is drawn by a public coin which is released: each with its chance."""
         shares, laws = zip(*parts, strict=True)
         return cls(
-            np.concatenate([law.own for law in laws]),
-            np.concatenate([law.other for law in laws]),
+            np.concatenate([law.first for law in laws]),
+            np.concatenate([law.second for law in laws]),
             np.concatenate([share * law.chance for share, law in zip(shares, laws, strict=True)]),
             max(law.error for law in laws) + ROUNDING,
         )
@@ -152,23 +152,24 @@ class BlanketLaw:
         return whole
 
     def _times(self, law: BlanketLaw, *, most: int = MOST_ATOMS) -> BlanketLaw:
-        own = np.outer(self.own, law.own).ravel()
-        other = np.outer(self.other, law.other).ravel()
+        first = np.outer(self.first, law.first).ravel()
+        second = np.outer(self.second, law.second).ravel()
         chance = np.outer(self.chance, law.chance).ravel()
         error = self.error + law.error + ROUNDING
         # Pairs that are the same are merged: their probabilities add.
-        pairs, where, counts = np.unique(own + 1j * other, return_inverse=True, return_counts=True)
-        own, other, times = pairs.real, pairs.imag, int(counts.max())
+        both = first + 1j * second
+        pairs, where, counts = np.unique(both, return_inverse=True, return_counts=True)
+        first, second, times = pairs.real, pairs.imag, int(counts.max())
         chance = np.bincount(where, weights=chance).astype(np.float64)
         if len(chance) > most:
-            own, other, chance, met = _spread_on_grid(own, other, chance)
+            first, second, chance, met = _spread_on_grid(first, second, chance)
             times += met + 16
-        return BlanketLaw(own, other, chance, error + times * ROUNDING)
+        return BlanketLaw(first, second, chance, error + times * ROUNDING)
 
     @property
     def ratio(self) -> float:
         """The largest A / B, rounded up: beyond its logarithm nothing is left to promise."""
-        return float((self.own / self.other).max()) * (1 + 4 * self.error)
+        return float((self.first / self.second).max()) * (1 + 4 * self.error)
 
     @property
     def local_epsilon(self) -> float:
@@ -180,14 +181,14 @@ Atoms = tuple[FloatArray, FloatArray, FloatArray, int]
 """Values A, values B, probabilities, and the most probabilities that were added up in one."""
 
 
-def _spread_on_grid(own: FloatArray, other: FloatArray, chance: FloatArray) -> Atoms:
+def _spread_on_grid(first: FloatArray, second: FloatArray, chance: FloatArray) -> Atoms:
     """Each pair moved to the four corners of its cell so that both means stay.
 
     That is larger in the convex order of the plane, and so on the safe side. Rounding a share is
     as good as moving the pair by a few units of its last digit before sharing it out exactly.
     """
-    rows, row_share, row_values = _between(own)
-    columns, column_share, column_values = _between(other)
+    rows, row_share, row_values = _between(first)
+    columns, column_share, column_values = _between(second)
     width = len(column_values)
     below = rows * width + columns
     corners = np.concatenate([below, below + 1, below + width, below + width + 1])
@@ -288,7 +289,7 @@ def epsilon_of(
     The laws are tried in the order of their spread; most of them only confirm the worst. If it
     holds at ``most`` for a law, what is found for it is at or below that.
     """
-    small = sum(law.own.size for law in laws) <= MOST_KEPT_ATOMS
+    small = sum(law.first.size for law in laws) <= MOST_KEPT_ATOMS
     return (_epsilon_of if small else _epsilon_of.__wrapped__)(
         tuple(laws), anonymity_set, delta, most
     )
@@ -364,7 +365,7 @@ def crossing(
 
 def _spread_of(law: BlanketLaw) -> float:
     """The variance of A - B: which law is the widest, as a guess."""
-    return float(law.chance @ (law.own - law.other) ** 2)
+    return float(law.chance @ (law.first - law.second) ** 2)
 
 
 # -- the steps of the sum --------------------------------------------------------------------
@@ -385,8 +386,8 @@ class _Steps:
         so much more that the chances sum to no more than they did: each change only raises Z.
         """
         factor = math.expm1(epsilon) * (1 - FUNCTION)
-        size = law.own + (1 + factor) * law.other
-        value = (law.own - law.other) - factor * law.other + (law.error + FUNCTION) * size
+        size = law.first + (1 + factor) * law.second
+        value = (law.first - law.second) - factor * law.second + (law.error + FUNCTION) * size
         if not (value > 0).any():
             return None
         change = 2 * (law.error + FUNCTION)

@@ -276,7 +276,7 @@ def central_epsilon(
     """
     if isinstance(mechanism, ShuffledRounds):
         alike = Counter((one.matrix.size, one.matrix.gamma) for one in mechanism.sets)
-        rounds = tuple((*own, times) for own, times in alike.items())
+        rounds = tuple((*group, times) for group, times in alike.items())
         return rounds_epsilon(rounds, anonymity_set=anonymity_set, delta=delta, most=most)
     return min(
         epsilon_of(laws, anonymity_set=anonymity_set, delta=delta, most=most)
@@ -320,10 +320,10 @@ def rounds_epsilon(
 
         loss = LossDistribution.of_profile(profile, step=step, points=POINTS, end=end)
         losses.append((loss, times))
-    found = composed_epsilon(losses, delta=delta * (1 - MARGIN))
-    if most < found and composed_delta(losses, epsilon=most) <= delta * (1 - MARGIN):
+    least = composed_epsilon(losses, delta=delta * (1 - MARGIN))
+    if most < least and composed_delta(losses, epsilon=most) <= delta * (1 - MARGIN):
         return most
-    return found
+    return least
 
 
 def laws_of(mechanism: Mechanism) -> list[list[BlanketLaw]]:

@@ -71,7 +71,7 @@ class Format(Protocol):
     def open(self, path: Path) -> OpenedTable:
         """Open a file; a file that cannot be read is refused in one line, without a cell of it."""
 
-    def open_own(self, path: Path) -> OpenedTable:
+    def open_written(self, path: Path) -> OpenedTable:
         """Open a file that this program wrote: nothing about it is guessed."""
         return self.open(path)
 
@@ -85,7 +85,7 @@ class Format(Protocol):
         del path
         return ()
 
-    def found(self, path: Path, encoding: str | None) -> Iterator[tuple[str, str]]:
+    def details(self, path: Path, encoding: str | None) -> Iterator[tuple[str, str]]:
         """What was detected about a file, as label and text."""
         del path, encoding
         yield from ()
@@ -328,18 +328,18 @@ def _not_storable(name: str, reason: str, file_format: TableFormat) -> InvalidTa
 
 
 def lost_in_text(
-    column: pa.ChunkedArray, *, truth: bool = True, limit: float = float("inf")
+    column: pa.ChunkedArray, *, booleans: bool = True, limit: float = float("inf")
 ) -> str | None:
-    """What a file without ``truth`` values, or numbers at or above ``limit``, would lose."""
+    """What a file without truth values, or numbers at or above ``limit``, would lose."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         entries = pa.chunked_array([part.dictionary for part in column.chunks], kind.value_type)
-        if lost_in_text(entries, truth=truth, limit=limit) is None:
+        if lost_in_text(entries, booleans=booleans, limit=limit) is None:
             return None
-        return lost_in_text(column.cast(kind.value_type), truth=truth, limit=limit)
+        return lost_in_text(column.cast(kind.value_type), booleans=booleans, limit=limit)
     if types.is_decimal(kind):
         return "decimal numbers"
-    if types.is_boolean(kind) and not truth:
+    if types.is_boolean(kind) and not booleans:
         return "truth values"
     if types.is_binary(kind) or types.is_fixed_size_binary(kind):
         try:

@@ -87,7 +87,7 @@ class Dialect:
     escape: str | None
     names: tuple[str, ...] = ()
     header_lines: int = 0
-    own: bool = False
+    written_here: bool = False
 
     def reader(self, text: str) -> Any:
         """The rows of a text."""
@@ -135,7 +135,7 @@ def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
     return Dialect(encoding, dialect.delimiter, quote, escape, names, header_lines)
 
 
-def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
+def written_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
     """The dialect of a file that this program wrote, and its columns of text, which are quoted."""
     raw = _beginning(path)
     text = codecs.getincrementaldecoder("utf-8")(errors="replace").decode(raw)
@@ -146,7 +146,7 @@ def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
         raise _unreadable_header(path) from None
     require_distinct_names(names, where=str(path))
     end = len(text) if len(raw) < HEAD else text.rfind("\n") + 1
-    fields = (found[1] for found in FIELD.finditer(text, 0, end))
+    fields = (match[1] for match in FIELD.finditer(text, 0, end))
     header = [next(fields, "") for _ in names]
     quoted: dict[int, bool] = {}  # by column, from its first field that is not empty
     for at, field in enumerate(fields):
@@ -156,7 +156,7 @@ def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
             break
     lines = len(re.findall(r"\r\n|\r|\n", "".join(header))) + 1  # also those inside of names
     texts = frozenset(names[at] for at, is_quoted in quoted.items() if is_quoted)
-    return Dialect("utf-8", ",", '"', None, tuple(names), lines, own=True), texts
+    return Dialect("utf-8", ",", '"', None, tuple(names), lines, written_here=True), texts
 
 
 def _find_quote(text: str) -> str:
@@ -348,15 +348,15 @@ class CsvFormat(Format):
                 raise _undecodable(path, dialect.encoding) from None
         return _read(path, find_dialect(path, encoding=encoding_besides_utf8(path))).opened(path)
 
-    def open_own(self, path: Path) -> OpenedTable:
+    def open_written(self, path: Path) -> OpenedTable:
         """Open a text file that this program wrote: its dialect is known."""
-        dialect, text_columns = own_dialect(path)
+        dialect, text_columns = written_dialect(path)
         try:
             return _read(path, dialect, text_columns=text_columns).opened(path)
         except UnicodeError:
             raise _undecodable(path, dialect.encoding) from None
 
-    def found(self, path: Path, encoding: str | None) -> Iterator[tuple[str, str]]:
+    def details(self, path: Path, encoding: str | None) -> Iterator[tuple[str, str]]:
         """The separator and the encoding."""
         try:
             dialect = find_dialect(path, encoding=encoding)
@@ -458,7 +458,7 @@ def _arrow_batches(
             column_types=dict.fromkeys(dialect.names, CODED),
             null_values=[""],
             strings_can_be_null=True,
-            quoted_strings_can_be_null=len(dialect.names) == 1 and not dialect.own,
+            quoted_strings_can_be_null=len(dialect.names) == 1 and not dialect.written_here,
         ),
     }
     with pa.input_stream(str(path), compression="detect") as stream:

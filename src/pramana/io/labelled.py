@@ -84,7 +84,7 @@ class LabelledFormat(Format):
 
     def lost(self, column: pa.ChunkedArray) -> str | None:
         """Everything but texts, and numbers that do not stand for missing."""
-        return lost_in_text(column, truth=False, limit=self.largest)
+        return lost_in_text(column, booleans=False, limit=self.largest)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Write a file with the labels of its columns, where the package's files are written."""

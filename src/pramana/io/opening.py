@@ -98,10 +98,10 @@ def require_types(schema: pa.Schema) -> None:
 
 
 def _zone_is_known(kind: pa.DataType) -> bool:
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_timestamp(plain) and plain.tz is not None:
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_timestamp(inner) and inner.tz is not None:
         try:
-            pc.strftime(pa.scalar(0, plain))
+            pc.strftime(pa.scalar(0, inner))
         except pa.ArrowInvalid:
             return False
     return True
@@ -124,9 +124,9 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
         )
 
 
-def open_own(path: Path, *, schema: Schema) -> OpenedTable:
+def open_written(path: Path, *, schema: Schema) -> OpenedTable:
     """Open a file that this program wrote."""
-    opener = None if path.is_dir() else FORMATS[format_of(path)].open_own
+    opener = None if path.is_dir() else FORMATS[format_of(path)].open_written
     return checked(_open_file(path, opener), schema=schema)
 
 
@@ -174,7 +174,7 @@ class Preview:
 
     title: str
     records: int
-    found: tuple[tuple[str, str], ...]
+    details: tuple[tuple[str, str], ...]
     parts: tuple[str, ...]
     part: str
     columns: tuple[str, ...]
@@ -188,17 +188,17 @@ def preview_of(opened: OpenedTable, *, rows: int, encoding: str | None = None) -
     path = Path(str(opened.source)) if opened.files or isinstance(opened.source, Path) else None
     member = FORMATS.get(opened.format)
     parts: tuple[str, ...] = ()
-    found: list[tuple[str, str]] = []
+    details: list[tuple[str, str]] = []
     if member is not None and path is not None:
-        parts, found = member.parts(path), list(member.found(path, encoding))
+        parts, details = member.parts(path), list(member.details(path, encoding))
     asked = PartOf.of(path).name if path is not None else None
     names, labels = opened.schema.names, opened.labels
     if labels.variables:
         with_label = counted(len(labels.variables), "column has one", "columns have one")
-        found.append(("Labels", with_label))
+        details.append(("Labels", with_label))
     if labels.values:
         with_labels = counted(len(labels.values), "column has them", "columns have them")
-        found.append(("Value labels", with_labels))
+        details.append(("Value labels", with_labels))
     texts = (
         tuple(None if value is None else label_text(value) for value in row)
         for batch in opened.batches(size=rows)
@@ -207,7 +207,7 @@ def preview_of(opened: OpenedTable, *, rows: int, encoding: str | None = None) -
     return Preview(
         title=opened.format if member is None else member.title,
         records=opened.rows,
-        found=tuple(found),
+        details=tuple(details),
         parts=parts,
         part=asked or (parts[0] if parts else ""),
         columns=tuple(names),

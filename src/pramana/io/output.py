@@ -28,7 +28,7 @@ from pramana.schema.codec import (
     code_dtype,
     decode,
     encode_released,
-    partly_told,
+    partly_reported,
     places_among,
     released_type,
 )
@@ -92,7 +92,7 @@ class OutputEncoder:
         if self.sets and column.name == REPORTED:
             return self._encoded_sets(array, kind)
         if not pa.types.is_dictionary(kind):
-            return alike(_cast(column.name, plain(array), kind))
+            return alike(_cast(column.name, without_dictionary(array), kind))
         if array.type == kind and array.dictionary.equals(_labels(column)):
             return _cleared_where_missing(array)
         if self.partly and array.null_count and None not in column.labels:
@@ -123,7 +123,7 @@ def _cleared_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
         return array
     indices = array.indices
     data = np.frombuffer(indices.buffers()[1], indices.type.to_pandas_dtype())
-    known = partly_told(data[indices.offset :][: len(array)], ~_missing(array))
+    known = partly_reported(data[indices.offset :][: len(array)], ~_missing(array))
     return pa.DictionaryArray.from_arrays(known, array.dictionary, safe=False)
 
 
@@ -144,7 +144,7 @@ def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
         ) from None
 
 
-def plain(array: pa.Array) -> pa.Array:
+def without_dictionary(array: pa.Array) -> pa.Array:
     """The values without a dictionary."""
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
@@ -161,7 +161,7 @@ def write_table(
     fields = [pa.field(item.name, canonical_type(item.type)) for item in table.schema]
     schema = pa.schema(fields)
     batches = table.replace_schema_metadata(None).cast(schema).to_batches()
-    schema = schema.with_metadata(_own_metadata(table.schema))
+    schema = schema.with_metadata(_pramana_metadata(table.schema))
     return write_records(schema, batches, path, file_format=file_format, labels=labels, force=force)
 
 
@@ -184,7 +184,7 @@ def write_records(
             yield group
             written += len(group)
 
-    noted = schema.with_metadata(_own_metadata(schema))
+    noted = schema.with_metadata(_pramana_metadata(schema))
     known = [name for name in FORMATS if FORMATS[name].writes]
     if file_format not in FORMATS:
         raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
@@ -193,7 +193,7 @@ def write_records(
     return written
 
 
-def _own_metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
+def _pramana_metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
     """The metadata of this program; no other is written."""
     ours = {key: value for key, value in (schema.metadata or {}).items() if key == b"pramana"}
     return ours or None

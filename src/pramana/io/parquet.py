@@ -39,7 +39,7 @@ from pramana.schema.opened_table import (
     batch_cells,
     batch_rows,
     placed,
-    plain_text,
+    without_views,
 )
 
 PART_RECORDS: Final = (2**17, 2**18)
@@ -226,7 +226,7 @@ class _File:
             names = self._written_names(columns)
             table = file.read_row_groups(groups, names, use_threads=False)
             table = validated(self._selected(table, columns), count=records)
-            return _one_batch(plain_text(table))
+            return _one_batch(without_views(table))
 
     def _written_names(self, columns: Collection[str]) -> list[str]:
         """The names in the file; columns of one name are read together."""
@@ -253,7 +253,7 @@ class _File:
                 if left < 0:
                     raise broken(self.stamp.path)
                 batch = validated(self._selected(batch, columns))
-                yield _one_batch(plain_text(pa.Table.from_batches([batch])))
+                yield _one_batch(without_views(pa.Table.from_batches([batch])))
             if left:
                 raise broken(self.stamp.path)
 
@@ -318,7 +318,7 @@ def _require_same_schema(first: pa.Schema, file: _File) -> None:
 def _schema_of(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     """The columns of a file under these names, with text in place of views of text."""
     fields = [item.with_name(name) for item, name in zip(schema, names, strict=True)]
-    return plain_text(pa.schema(fields).empty_table()).schema
+    return without_views(pa.schema(fields).empty_table()).schema
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
@@ -376,7 +376,7 @@ def read_here(path: Path) -> tuple[pa.Table, Labels]:
                 table = feather.read_table(path, memory_map=False)
             else:
                 table = _reader(file).read_all()
-        return plain_text(validated(table).replace_schema_metadata(None)), Labels()
+        return without_views(validated(table).replace_schema_metadata(None)), Labels()
     except BROKEN:
         raise broken(path) from None
 

@@ -130,13 +130,13 @@ def _attributes(parsed: Any, convert: Any) -> Form:
     if parsed.attributes is None:
         return {}
     attributes = {}
-    for name, own in _pairs(parsed.attributes, convert).items():
+    for name, attribute in _pairs(parsed.attributes, convert).items():
         if name == "labels":  # R names each value by its label; tagged missing values are nan
-            texts = _attributes(own, convert).get("names", ())
-            pairs = zip(_plain_values(convert(own)), texts, strict=False)
+            texts = _attributes(attribute, convert).get("names", ())
+            pairs = zip(_python_values(convert(attribute)), texts, strict=False)
             attributes[name] = {value: str(text) for value, text in pairs if value == value}
         else:
-            attributes[name] = convert(own)
+            attributes[name] = convert(attribute)
     return attributes
 
 
@@ -189,8 +189,8 @@ def _labels(columns: Mapping[str, pa.Array], attributes: Mapping[str, Form]) -> 
             variables[name] = str(about["label"][0])
         if about.get("labels"):
             values[name] = about["labels"]
-        ranges = [(code, code) for code in _plain_values(about.get("na_values", ()))]
-        low_high = _plain_values(about.get("na_range", ()))
+        ranges = [(code, code) for code in _python_values(about.get("na_values", ()))]
+        low_high = _python_values(about.get("na_range", ()))
         if low_high:
             ranges.append((low_high[0], low_high[-1]))
         if ranges:
@@ -201,6 +201,6 @@ def _labels(columns: Mapping[str, pa.Array], attributes: Mapping[str, Form]) -> 
     )
 
 
-def _plain_values(values: Any) -> list[Any]:
+def _python_values(values: Any) -> list[Any]:
     """Numbers and texts of Python; whole numbers as integers."""
     return list(map(as_whole, np.asarray(values).tolist() if len(values) else []))

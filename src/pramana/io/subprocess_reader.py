@@ -136,11 +136,11 @@ def _started() -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,  # libraries print messages
         start_new_session=True,  # signals of the terminal are for the parent
     )
-    atexit.register(_end_own, os.getpid())
+    atexit.register(_end_at_exit, os.getpid())
     return process
 
 
-def _end_own(number: int) -> None:
+def _end_at_exit(number: int) -> None:
     """End the subprocess with the process that started it, not with a fork of that."""
     if os.getpid() == number and number in _RUNNING:
         _end(_RUNNING[number])
@@ -153,9 +153,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             with suppress(OSError):
                 pipe.close()
     process.wait()
-    for own, running in list(_RUNNING.items()):
+    for owner, running in list(_RUNNING.items()):
         if running is process:
-            del _RUNNING[own]
+            del _RUNNING[owner]
 
 
 def serve() -> None:

@@ -151,7 +151,7 @@ def key_file(path: Path) -> Path:
     return path.with_name(path.name + ".key")
 
 
-def beside(path: Path) -> tuple[Path, Path]:
+def side_files(path: Path) -> tuple[Path, Path]:
     """The files that belong to a ledger: its key, and its lock."""
     return key_file(path), path.with_name(path.name + ".lock")
 
@@ -164,9 +164,11 @@ def readable_by_others(path: Path) -> list[Path]:
 
 def require_file(path: Path) -> None:
     """Refuse what cannot be a file."""
-    if not path.name or any(one.exists() and not one.is_file() for one in (path, *beside(path))):
+    if not path.name or any(
+        one.exists() and not one.is_file() for one in (path, *side_files(path))
+    ):
         raise InputError(f"A ledger must be a file, got '{path}'. Name one, such as office.ledger.")
-    for one in (path, *beside(path)):
+    for one in (path, *side_files(path)):
         if one.is_symlink() and not one.exists():
             raise InputError(f"{one} is a link to a file that is not there. Name the file itself.")
 
@@ -181,7 +183,7 @@ def locked(path: Path) -> Iterator[None]:
     require_file(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"The folder {path.absolute().parent} must exist to hold the ledger.")
-    lock = beside(path)[1]
+    lock = side_files(path)[1]
     try:
         number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY)
     except OSError as error:  # a link could lead to a file of somebody else

@@ -34,7 +34,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.randomness import splitmix64
-from pramana.base.text import plain
+from pramana.base.text import json_fields
 from pramana.schema.codec import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
@@ -110,7 +110,7 @@ class ColumnPrint:
     def to_json(self) -> Form:
         """As JSON."""
         sample = b"".join(word.to_bytes(SAMPLE_BYTES, "big") for word in self.sample)
-        return plain(self) | {"sample": base64.b64encode(sample).decode()}
+        return json_fields(self) | {"sample": base64.b64encode(sample).decode()}
 
     @classmethod
     def from_json(cls, form: Entries) -> ColumnPrint:
@@ -129,15 +129,15 @@ class TablePrints:
     Attributes:
         columns: the fingerprints of each column, by name; lists and structures have none.
         rows: which rows there are, and how often, with the names of the columns.
-        beside: the same of rows with one more column of which everybody has another value, by
-            that column's name: if it agrees, nobody has exchanged a row with anybody.
-        own: such columns, without numbers in equal steps: any table can be numbered anew.
+        with_distinct: the same of rows with one more column of which everybody has another
+            value, by that column's name: if it agrees, nobody has exchanged a row with anybody.
+        distinct: such columns, without numbers in equal steps: any table can be numbered anew.
     """
 
     columns: Mapping[str, ColumnPrint]
     rows: str
-    beside: Mapping[str, str]
-    own: tuple[str, ...]
+    with_distinct: Mapping[str, str]
+    distinct: tuple[str, ...]
 
 
 def table_prints(
@@ -145,7 +145,7 @@ def table_prints(
     names: Sequence[str] | None = None,
     *,
     key: bytes,
-    beside: Sequence[str] = (),
+    extra: Sequence[str] = (),
 ) -> TablePrints:
     """The fingerprints of a table, or of some columns of it.
 
@@ -153,19 +153,19 @@ def table_prints(
         opened: the table.
         names: the columns that make up a row; all if not given.
         key: of the ledger.
-        beside: columns to combine with such rows, one by one.
+        extra: columns to combine with such rows, one by one.
     """
     names = opened.schema.names if names is None else names
     flat = sorted(n for n in names if not pa.types.is_nested(opened.schema.field(n).type))
 
     def read(batches: Iterable[pa.RecordBatch]) -> _TableDigests:
-        part = _TableDigests(key, flat, beside)
+        part = _TableDigests(key, flat, extra)
         for batch in batches:
             part.add(batch)
         return part
 
-    whole = _TableDigests(key, flat, beside)
-    for part in opened.summaries(read, list(dict.fromkeys([*flat, *beside]))):
+    whole = _TableDigests(key, flat, extra)
+    for part in opened.summaries(read, list(dict.fromkeys([*flat, *extra]))):
         whole.merge(part)
     return whole.printed()
 
@@ -173,12 +173,12 @@ def table_prints(
 class _TableDigests:
     """The digests of columns and of rows, batch by batch."""
 
-    def __init__(self, key: bytes, names: Sequence[str], beside: Sequence[str]) -> None:
+    def __init__(self, key: bytes, names: Sequence[str], extra: Sequence[str]) -> None:
         self._key = key
-        self._columns = {name: _Column(key) for name in dict.fromkeys([*names, *beside])}
+        self._columns = {name: _Column(key) for name in dict.fromkeys([*names, *extra])}
         self._names = tuple(names)
         self._rows = np.zeros(1, dtype=np.uint64)
-        self._beside = {name: np.zeros(1, dtype=np.uint64) for name in beside}
+        self._rows_with = {name: np.zeros(1, dtype=np.uint64) for name in extra}
         self._records = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -192,7 +192,7 @@ class _TableDigests:
             rows = splitmix64(rows ^ words[name])
         self._records += batch.num_rows
         self._rows += rows.sum(dtype=np.uint64)
-        for name, total in self._beside.items():
+        for name, total in self._rows_with.items():
             total += splitmix64(rows ^ words[name]).sum(dtype=np.uint64)
 
     def merge(self, other: _TableDigests) -> None:
@@ -201,14 +201,14 @@ class _TableDigests:
             one.merge(other._columns[name])
         self._rows += other._rows
         self._records += other._records
-        for name, total in self._beside.items():
-            total += other._beside[name]
+        for name, total in self._rows_with.items():
+            total += other._rows_with[name]
 
     def printed(self) -> TablePrints:
         """The fingerprints of all that was added."""
         columns = {name: one.printed(name) for name, one in self._columns.items()}
-        distinct = tuple(name for name, one in self._columns.items() if one.own)
-        totals = {name: total for name, total in self._beside.items() if name in distinct}
+        distinct = tuple(name for name, one in self._columns.items() if one.distinct)
+        totals = {name: total for name, total in self._rows_with.items() if name in distinct}
         return TablePrints(
             columns,
             self._keyed("rows", self._rows),
@@ -262,7 +262,7 @@ class _Column:
         """All that another one has seen."""
         self._sum += other._sum
         self._records += other._records
-        self._numbers = self._numbers.beside(other._numbers)
+        self._numbers = self._numbers.merged(other._numbers)
         self._many |= other._many
         self._keep(other._parts, other._least)
 
@@ -301,7 +301,7 @@ class _Column:
         )
 
     @property
-    def own(self) -> bool:
+    def distinct(self) -> bool:
         """Whether everybody has another value, as far as it was counted, and no mere number."""
         if self._many or len(self._total()[0]) < self._records:
             return False
@@ -390,9 +390,9 @@ class _Numbers:
         if not len(whole):
             return self
         step = int(np.gcd.reduce(whole - whole[0]))
-        return self.beside(_Numbers(int(whole.min()), int(whole.max()), step))
+        return self.merged(_Numbers(int(whole.min()), int(whole.max()), step))
 
-    def beside(self, other: _Numbers) -> _Numbers:
+    def merged(self, other: _Numbers) -> _Numbers:
         """The numbers of both."""
         if self.first is None or other.first is None:
             return other if self.first is None else self

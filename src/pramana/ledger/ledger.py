@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pramana.base.rounding import require_number
-from pramana.base.text import counted, plain, text_down, text_up
+from pramana.base.text import counted, json_fields, text_down, text_up
 from pramana.errors import DoesNotHold, InputError, NotARelease, PramanaError, Unconfirmed
 from pramana.guarantees.composition import Disclosure, Together, compose
-from pramana.ledger.chain import Chain, beside, key_file, locked, readable_by_others
+from pramana.ledger.chain import Chain, key_file, locked, readable_by_others, side_files
 from pramana.ledger.fingerprints import SAMPLED, ColumnPrint, TablePrints, table_prints
 from pramana.release.certificate import Certificate, disclosed
 from pramana.release.folder import CERTIFICATE, read_certificate
@@ -144,7 +144,7 @@ class LedgerEntry:
         named = self.people is not None and other.people is not None
         return self.disclosed.records == other.disclosed.records and not named
 
-    def found(self) -> str | None:
+    def unconfirmed(self) -> str | None:
         """What is left of an unconfirmed release, in words; ``None`` if it is confirmed."""
         if self.release is not None:
             return None
@@ -152,15 +152,15 @@ class LedgerEntry:
         if self.folder is None:
             return f"{what}, in memory, and never confirmed: it counts as one."
         try:
-            stands = digest_of(read_certificate(Path(self.folder)), data=False) == self.intended
+            is_written = digest_of(read_certificate(Path(self.folder)), data=False) == self.intended
         except (PramanaError, OSError):
-            stands = False
-        there = "it is there" if stands else "it is not there (any more)"
+            is_written = False
+        there = "it is there" if is_written else "it is not there (any more)"
         return f"{what} in {self.folder} and never confirmed: {there}, and counts as a release."
 
     def to_json(self) -> Form:
         """The readable part of a line; another line says that the release was finished."""
-        return {"line": INTENDED} | plain(self, "date people plan promised intended folder")
+        return {"line": INTENDED} | json_fields(self, "date people plan promised intended folder")
 
     def secret(self) -> Form:
         """The part of a line that is encrypted: fingerprints, and what rests on them.
@@ -185,9 +185,9 @@ class LedgerEntry:
     @classmethod
     def from_json(cls, form: Entries) -> LedgerEntry:
         """The reverse of :meth:`to_json`."""
-        plain = ("date", "people", "plan", "promised", "intended", "folder")
+        keys = ("date", "people", "plan", "promised", "intended", "folder")
         return cls(
-            **{name: form[name] for name in plain},
+            **{name: form[name] for name in keys},
             columns={name: ColumnPrint.from_json(one) for name, one in form["columns"].items()},
             disclosed=Disclosure.from_json(form["disclosed"]),
         )
@@ -246,7 +246,7 @@ class Ledger:
     @property
     def unconfirmed(self) -> list[str]:
         """Releases that were begun and never confirmed, in words."""
-        return [words for entry in self.entries if (words := entry.found()) is not None]
+        return [words for entry in self.entries if (words := entry.unconfirmed()) is not None]
 
     @property
     def open_to_others(self) -> list[str]:
@@ -377,7 +377,7 @@ class Booking:
     """One release of one table that is about to be entered."""
 
     chain: Chain
-    truth: TablePrints
+    original: TablePrints
     shown: TablePrints | None
     people: str | None
     folder: Path | None
@@ -435,11 +435,12 @@ class Booking:
                 words = repr((column.name, column.recoding, domain)).encode()
                 values = shown.columns[column.name].values
                 forms[column.name] = f"{values}-{hashlib.sha256(words).hexdigest()}"
-            owned = {self.truth.columns[name].values: total for name, total in shown.beside.items()}
+            columns = self.original.columns
+            owned = {columns[name].values: total for name, total in shown.with_distinct.items()}
         return LedgerEntry(
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             people=self.people,
-            columns=dict(self.truth.columns),
+            columns=dict(self.original.columns),
             plan={
                 "method": certificate.method,
                 "options": dict(certificate.options),
@@ -451,7 +452,7 @@ class Booking:
             intended=digest_of(certificate, data=False),
             folder=None if self.folder is None else str(self.folder.absolute()),
             disclosed=replace(
-                disclosed(certificate), rows=self.truth.rows, forms=forms, owned=owned
+                disclosed(certificate), rows=self.original.rows, forms=forms, owned=owned
             ),
         )
 
@@ -493,13 +494,13 @@ def booked(
         for words in Ledger.of(chain).unconfirmed:
             warnings.warn(f"In the ledger {path}: {words}", Unconfirmed, stacklevel=4)
         original = table_prints(opened.raw or opened, key=chain.key)
-        shown = table_prints(opened, kept, key=chain.key, beside=original.own) if kept else None
+        shown = table_prints(opened, kept, key=chain.key, extra=original.distinct) if kept else None
         yield Booking(chain, original, shown, people, folder)
 
 
 def require_apart(path: Path, folder: Path | None) -> None:
     """Refuse a ledger that would be published, or a release on top of one."""
-    files = (path, *beside(path))
+    files = (path, *side_files(path))
     places = {file.parent.resolve() / file.name for file in files}
     places |= {file.resolve() for file in files}
     release = None if folder is None else folder.resolve()

@@ -26,7 +26,7 @@ from pramana.errors import OutsideDomain
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sampler import BLOCK, randomise, sample, sample_by_stratum
 from pramana.mechanisms.transition import UniformMixture
-from pramana.schema.codec import code_dtype, decode, encode, partly_told, released_type
+from pramana.schema.codec import code_dtype, decode, encode, partly_reported, released_type
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells
 from pramana.schema.schema import REPORTED, Column, Schema
@@ -60,8 +60,8 @@ class Randomiser:
                 fields.append(pa.field(column.name, kind_of(column), nullable=nullable))
             else:
                 kind = self.types.field(column.name).type
-                plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-                fields.append(pa.field(column.name, plain))
+                inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+                fields.append(pa.field(column.name, inner))
         return pa.schema(fields)
 
     @cached_property
@@ -208,9 +208,9 @@ class Reporter(Randomiser):
     @cached_property
     def coded(self) -> pa.Schema:
         """The number of the report, and the columns that are not randomised."""
-        beside = [field for field in super().coded if field.name not in self._names]
+        others = [field for field in super().coded if field.name not in self._names]
         kind = pa.from_numpy_dtype(code_dtype(int(self._starts[-1])))
-        return pa.schema([*beside, pa.field(REPORTED, kind, nullable=False)])
+        return pa.schema([*others, pa.field(REPORTED, kind, nullable=False)])
 
     @cached_property
     def released(self) -> pa.Schema:
@@ -299,7 +299,7 @@ class Reporter(Randomiser):
             if field.name == REPORTED:
                 column = pa.DictionaryArray.from_arrays(self._sets.take(reports), names)
             elif field.name in self._names:
-                column = self._told(field.name, self._parts[field.name].take(reports), position)
+                column = self._values(field.name, self._parts[field.name].take(reports), position)
             else:
                 column = batch.column(field.name)
                 if self.schema.column(field.name).binned:
@@ -308,7 +308,7 @@ class Reporter(Randomiser):
             arrays.append(column)
         return pa.RecordBatch.from_arrays(arrays, schema=self.released)
 
-    def _told(self, name: str, codes: Codes, position: int) -> pa.Array:
+    def _values(self, name: str, codes: Codes, position: int) -> pa.Array:
         column = self.schema.column(name)
         if not column.drawn:
             each = self._decode(column, np.arange(len(column.labels), dtype=codes.dtype), 0)
@@ -324,12 +324,12 @@ def _looked_up(each: pa.Array, codes: Codes) -> pa.Array:
     """The value of each code; null if it is missing (the last label) or was not asked (past it)."""
     known = len(each) - each.null_count
     if pa.types.is_dictionary(each.type):
-        indices = partly_told(codes, codes < known)
+        indices = partly_reported(codes, codes < known)
         return pa.DictionaryArray.from_arrays(indices, each.dictionary, safe=False)
     if not (pa.types.is_integer(each.type) or pa.types.is_floating(each.type)):
         return pa.concat_arrays([each, pa.nulls(1, each.type)]).take(pa.array(codes))
     values = np.append(each.fill_null(0).to_numpy(), 0).astype(each.type.to_pandas_dtype())
-    return partly_told(values.take(codes), codes < known)
+    return partly_reported(values.take(codes), codes < known)
 
 
 @dataclass(frozen=True, eq=False)

@@ -238,14 +238,14 @@ class _Ragged:
     starts: Words
     bits: Words
     thresholds: Words
-    own: NDArray[np.uint32]
+    kept: NDArray[np.uint32]
     alias: NDArray[np.uint32]
 
     @classmethod
     def of(cls, matrix: SparseRows) -> _Ragged:
         widths: list[int] = []
         thresholds: list[int] = []
-        own: list[int] = []
+        kept: list[int] = []
         alias: list[int] = []
         moves, targets = matrix.moves.tolist(), matrix.targets.tolist()
         for row, (begin, end) in enumerate(pairwise(matrix.starts.tolist())):
@@ -257,14 +257,14 @@ class _Ragged:
             cells, aliases = alias_cells(weights, width)
             widths.append(width)
             thresholds += [threshold << width for threshold in cells]
-            own += values
+            kept += values
             alias += [values[other] for other in aliases]
         lengths = np.left_shift(1, np.array(widths, dtype=np.int64))
         return cls(
             (np.cumsum(lengths) - lengths).astype(np.uint64),
             np.array(widths, dtype=np.uint64),
             np.array(thresholds, dtype=np.uint64),
-            np.array(own, dtype=np.uint32),
+            np.array(kept, dtype=np.uint32),
             np.array(alias, dtype=np.uint32),
         )
 
@@ -280,8 +280,8 @@ class _Ragged:
         rest, below = width, _BUFFERS.get(3, len(codes), np.bool_)
         np.left_shift(words, width, out=rest)
         np.less(rest, self.thresholds.take(at, mode="clip"), out=below)
-        own, alias = (values.take(at, mode="clip") for values in (self.own, self.alias))
-        _choose(below, own, alias, out)
+        kept, alias = (values.take(at, mode="clip") for values in (self.kept, self.alias))
+        _choose(below, kept, alias, out)
 
 
 def alias_cells(weights: Sequence[int], bits: int) -> tuple[list[int], list[int]]:
@@ -441,18 +441,18 @@ def binomials(
     """
     successes = np.array(chances, dtype=object)
     whole = np.broadcast_to(np.asarray(of, dtype=object), successes.shape)
-    found = np.where(successes == whole, trials, 0).astype(np.int64)
+    drawn = np.where(successes == whole, trials, 0).astype(np.int64)
     open_ = np.flatnonzero((trials > 0) & (successes > 0) & (successes < whole))
     if not len(open_):
-        return found
+        return drawn
     law = _Binomials.of(trials[open_], successes[open_], whole[open_])
     used, waiting = 0, np.arange(len(open_))
     while len(waiting):
         values, taken = law.propose(waiting, keystream, stream, used)
-        found[open_[waiting[taken]]] = values[taken]
+        drawn[open_[waiting[taken]]] = values[taken]
         used += len(waiting)
         waiting = waiting[~taken]
-    return found
+    return drawn
 
 
 class _Binomials:

@@ -256,12 +256,12 @@ class SparseRows(TransitionMatrix):
         """Expected ``spread`` of a record by value: own (twice), most and least of others."""
         diagonal, most, least = (np.zeros(self.size) for _ in range(3))
         for block, squares in self._inverse_squares():
-            found, each = self.sparse @ squares, np.arange(len(block))
-            diagonal[block] = found[block, each]
-            found[block, each] = -np.inf
-            most[block] = found.max(axis=0)
-            found[block, each] = np.inf
-            least[block] = found.min(axis=0)
+            expected, each = self.sparse @ squares, np.arange(len(block))
+            diagonal[block] = expected[block, each]
+            expected[block, each] = -np.inf
+            most[block] = expected.max(axis=0)
+            expected[block, each] = np.inf
+            least[block] = expected.min(axis=0)
         return diagonal, diagonal, most, least
 
     def _inverse_squares(self) -> Iterator[tuple[IntArray, FloatArray]]:

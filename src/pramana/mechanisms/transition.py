@@ -169,11 +169,11 @@ class TransitionMatrix(ABC):
     def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Expected ``spread`` of a record by value: own (twice), most and least of others."""
         expected = self.values @ self.inverse**2
-        own = expected.diagonal().copy()
+        staying = expected.diagonal().copy()
         np.fill_diagonal(expected, -np.inf)
         most = expected.max(axis=0)
         np.fill_diagonal(expected, np.inf)
-        return own, own, most, expected.min(axis=0)
+        return staying, staying, most, expected.min(axis=0)
 
     @property
     def entropy(self) -> float:

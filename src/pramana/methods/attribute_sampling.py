@@ -284,7 +284,7 @@ def _best_shares(
     places = _places_of_columns(sets)
     containing = [sorted(set.intersection(*(places[n] for n in table))) for table in wanted]
     # One entry for each table and each set that contains it
-    table = np.repeat(np.arange(len(wanted)), [len(found) for found in containing])
+    table = np.repeat(np.arange(len(wanted)), [len(members) for members in containing])
     which = np.array([*itertools.chain(*containing)])
     gain = retention[which] ** 2
     price = np.array([weight * math.sqrt(cells(t)) for t, weight in wanted.items()])

@@ -321,7 +321,7 @@ def require_coded(schema: Schema, opened: OpenedTable) -> None:
         def count(
             batches: Iterable[pa.RecordBatch], rules: CellRules = rules, columns: Any = columns
         ) -> int:
-            coded = ([encode(own, batch.column(own.name)) for own in columns] for batch in batches)
+            coded = ([encode(c, batch.column(c.name)) for c in columns] for batch in batches)
             return sum(int((~rules.possible(codes)).sum()) for codes in coded)
 
         impossible = sum(opened.summaries(count, step.columns)) if len(columns) > 1 else 0
@@ -404,8 +404,8 @@ def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
         known = context.counted if plan.method.data_dependent else context.fixed
         evidence = replace(known(plan.mechanism), seeded=seeded)
         basis = None if evidence.counts is None else fingerprint(evidence.counts)
-        found = (context.records, context.anonymity_set, evidence.smallest_unchanged_group, basis)
-        same = found == (
+        current = (context.records, context.anonymity_set, evidence.smallest_unchanged_group, basis)
+        same = current == (
             plan.records,
             plan.anonymity_set,
             plan.smallest_unchanged_group,

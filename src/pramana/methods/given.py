@@ -46,13 +46,13 @@ def files_of(texts: Sequence[str]) -> dict[str, Path]:
     >>> files_of(["sex=sex.csv"])
     {'sex': PosixPath('sex.csv')}
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for text in texts:
         column, equals, file = text.rpartition("=")
-        if not (column and equals and file) or column in found:
+        if not (column and equals and file) or column in files:
             raise InputError(f"--matrix takes COLUMN=FILE, once for each column, got '{text}'.")
-        found[column] = Path(file)
-    return found
+        files[column] = Path(file)
+    return files
 
 
 def read_matrices(given: Matrices) -> dict[str, TransitionMatrix]:

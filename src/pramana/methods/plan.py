@@ -361,10 +361,10 @@ class PlanFile:
         """Write the plan; over a file of that name only with ``force``."""
         write_whole(Path(path), self.to_toml(), force=force)
 
-    def schema_beside(self, path: Path) -> Path:
+    def schema_path(self, path: Path) -> Path:
         """The path of its schema, from the path of the plan.
 
-        >>> PlanFile("schema.toml").schema_beside(Path("survey/plan.toml")).as_posix()
+        >>> PlanFile("schema.toml").schema_path(Path("survey/plan.toml")).as_posix()
         'survey/schema.toml'
         """
         return Path(os.path.normpath(path.parent / self.schema))

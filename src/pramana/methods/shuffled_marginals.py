@@ -253,13 +253,13 @@ def ratios_of(sizes: Sequence[int], weights: Iterable[float], budget: float) -> 
     """
     shares = _shares(np.asarray(sizes), weights)
     budgets = budget * shares / shares.sum()
-    found: FloatArray = 1 + budgets / 4 + np.sqrt(budgets**2 / 16 + budgets * np.asarray(sizes) / 2)
-    return found
+    gamma: FloatArray = 1 + budgets / 4 + np.sqrt(budgets**2 / 16 + budgets * np.asarray(sizes) / 2)
+    return gamma
 
 
 def _shares(sizes: IntArray, weights: Iterable[float]) -> FloatArray:
-    found: FloatArray = (np.fromiter(weights, dtype=np.float64) * sizes) ** EXPONENT
-    return found
+    values: FloatArray = (np.fromiter(weights, dtype=np.float64) * sizes) ** EXPONENT
+    return values
 
 
 def _variance(matrix: UniformMixture) -> float:

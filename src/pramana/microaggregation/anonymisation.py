@@ -36,7 +36,7 @@ import pyarrow.compute as pc
 
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.errors import Infeasible, InvalidTable, UnknownColumn
-from pramana.io.output import plain
+from pramana.io.output import without_dictionary
 from pramana.microaggregation.clustering import GroupOptions, Groups, form_groups
 from pramana.microaggregation.groups import Key, compact, numbers_of
 from pramana.schema.codec import alike, decode, encode
@@ -398,7 +398,7 @@ def known_groups(table: pa.Table, known: Sequence[str]) -> IntArray | None:
 
 def _codes(table: pa.Table, name: str) -> tuple[IntArray, int]:
     """The codes of a released column, and the code of missing values."""
-    coded = alike(plain(table.column(name).combine_chunks())).dictionary_encode()
+    coded = alike(without_dictionary(table.column(name).combine_chunks())).dictionary_encode()
     missing = len(coded.dictionary)
     return coded.indices.fill_null(missing).to_numpy().astype(np.int64), missing
 

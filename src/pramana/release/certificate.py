@@ -438,8 +438,8 @@ class Certificate:
         """What the file says; what only follows from it is compared afterwards."""
         if form.kind not in KINDS:
             raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
-        _require_plain(form.statistics, "statistics")
-        _require_plain(form.options, "options")
+        _require_shallow(form.statistics, "statistics")
+        _require_shallow(form.options, "options")
         converted(form.statistics, StatisticsForm, what="statistics")
         for copy in form.copies:
             if copy.name != copy_name(copy.format):
@@ -642,13 +642,13 @@ def _require_format(value: Any) -> None:
             )
 
 
-def _require_plain(value: JsonValue, name: str, depth: int = 1) -> None:
+def _require_shallow(value: JsonValue, name: str, depth: int = 1) -> None:
     """Refuse entries that are nested too deep, or hold a negative zero."""
     if isinstance(value, dict | list):
         if depth > DEEPEST + 1:
             raise NotARelease(f"{name} must be nested {DEEPEST} deep at most.")
         for entry in value.values() if isinstance(value, dict) else value:
-            _require_plain(entry, name, depth + 1)
+            _require_shallow(entry, name, depth + 1)
     elif isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
         raise NotARelease(f"{name} must not hold a negative zero.")
 
@@ -656,7 +656,7 @@ def _require_plain(value: JsonValue, name: str, depth: int = 1) -> None:
 def _claim_of(form: ClaimForm) -> Claim:
     """A claim from its numbers; its sentences follow from them."""
     for numbers in (form.asked, form.attained):
-        _require_plain(numbers, "guarantees")
+        _require_shallow(numbers, "guarantees")
     try:
         claim = Claim.from_json({"name": form.name, "asked": form.asked, "attained": form.attained})
         claim.attained.sentence()

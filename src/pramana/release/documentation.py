@@ -169,11 +169,11 @@ STATA_INSTEAD: Final = {
 
 def _stata_text(text: str) -> str:
     """A literal of Stata, in compound quotes, without what would end, expand or comment it."""
-    plain = "".join(STATA_INSTEAD.get(letter, letter) for letter in _one_line(text))
-    if plain.startswith("'"):  # with the opening quote it would be a closing one
-        plain = STATA_INSTEAD["`"] + plain[1:]
-    plain = re.sub(r"(?<=/)(?=[/*])|(?<=\*)(?=/)", " ", plain)
-    return f'`"{plain}"\''
+    escaped = "".join(STATA_INSTEAD.get(letter, letter) for letter in _one_line(text))
+    if escaped.startswith("'"):  # with the opening quote it would be a closing one
+        escaped = STATA_INSTEAD["`"] + escaped[1:]
+    escaped = re.sub(r"(?<=/)(?=[/*])|(?<=\*)(?=/)", " ", escaped)
+    return f'`"{escaped}"\''
 
 
 def _spss_text(text: str) -> str:

@@ -28,7 +28,7 @@ from pramana.base.text import listed
 from pramana.engine.base import ENGINES, USUAL, Engine, write_opened
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
 from pramana.io.base import BROKEN, COMPRESSED, FORMATS, Format, broken
-from pramana.io.opening import open_own
+from pramana.io.opening import open_written
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile, copy_name
 from pramana.release.certificate_fields import MOST_BYTES, mechanism_of, parse
@@ -228,7 +228,7 @@ def require_free(folder: Path, *, force: bool) -> None:
     require_not_here(folder)
     if not folder.is_dir():
         raise _not_ours(folder, "it is a file")
-    _own(folder)
+    _removable_certificate(folder)
 
 
 def _refuse_inside(folder: Path) -> None:
@@ -248,7 +248,7 @@ def release_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     """An empty folder to write a release to; it gets its name when the block ends without error."""
     folder = folder.absolute()
     require_free(folder, force=force)
-    with whole_folder(folder, may_go=require_own if force else None) as work:
+    with whole_folder(folder, may_go=require_removable if force else None) as work:
         yield work
 
 
@@ -267,9 +267,9 @@ def require_counted(certificate: Certificate, released: int) -> None:
         )
 
 
-def require_own(folder: Path) -> None:
+def require_removable(folder: Path) -> None:
     """Refuse to remove anything but a release as it was written: every file, and no other."""
-    certificate = _own(folder)
+    certificate = _removable_certificate(folder)
     if certificate is None or certificate.data is None:
         return
     for name, content in explanations(certificate).items():
@@ -287,7 +287,7 @@ def files_of(certificate: Certificate) -> set[str]:
     return {CERTIFICATE, *files, *EXPLAINING}
 
 
-def _own(folder: Path) -> Certificate | None:
+def _removable_certificate(folder: Path) -> Certificate | None:
     """The certificate of a folder that has nothing but what it names; none if it is empty."""
     names = sorted(place.name for place in folder.iterdir())
     if not names:
@@ -389,7 +389,7 @@ def _written_copy(
     data: Path, certificate: Certificate, wanted: TableFormat, file_format: TableFormat
 ) -> DataFile:
     """Write the records of the data file once more, in the format wanted."""
-    opened = replace(open_own(data, schema=certificate.schema), labels=certificate.labels)
+    opened = replace(open_written(data, schema=certificate.schema), labels=certificate.labels)
     place = data.parent / str(copy_name(wanted))
     try:
         written = write_opened(
@@ -420,7 +420,7 @@ def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = No
             if file.read(4) in REFUSED:
                 raise _foreign(path)
     _require_modest(path, FORMATS[data.format])
-    opened = open_own(path, schema=certificate.schema)
+    opened = open_written(path, schema=certificate.schema)
     if opened.rows > MOST_RECORDS + MOST_A_BYTE * data.size:
         raise NotARelease(f"{path.name} is too small for the number of records that it states.")
     return opened

@@ -15,7 +15,7 @@ from importlib.resources import as_file
 from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from pramana.base.charts import fitting_svg, plain_svg, readable
+from pramana.base.charts import fitting_svg, readable, standalone_svg
 from pramana.base.look import tokens
 from pramana.base.translation import gettext, language
 from pramana.errors import MissingExtra
@@ -89,7 +89,7 @@ class Drawing:
     @cached_property
     def svg(self) -> str:
         """Drawn once, whatever it becomes part of."""
-        return plain_svg(self.chart)
+        return standalone_svg(self.chart)
 
     @property
     def inline(self) -> str:

@@ -209,10 +209,10 @@ def _json(form: object) -> str:
 
 @cache
 def _templates() -> Environment:
-    return text_templates("pramana.reporting", "", markdown=_plain, media=_media)
+    return text_templates("pramana.reporting", "", markdown=_escaped, media=_media)
 
 
-def _plain(text: str) -> str:
+def _escaped(text: str) -> str:
     """A text from outside that Markdown shows unchanged."""
     visible = "".join(letter if letter.isprintable() else " " for letter in text)
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>#|" else letter for letter in visible)

@@ -20,14 +20,14 @@ from pramana.base.translation import gettext, noop, numeral
 from pramana.reporting.document import Drawing
 from pramana.types import Form
 
-COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "bound": "#a01c2f"}
+COLOURS = {"original": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "bound": "#a01c2f"}
 """Each at least 4.5 to 1 against white."""
 
-SHAPES = {"truth": "cross", "released": "diamond", "estimated": "circle"}
+SHAPES = {"original": "cross", "released": "diamond", "estimated": "circle"}
 SERIES = {
     "estimated": noop("estimated"),
     "released": noop("as released"),
-    "truth": noop("original"),
+    "original": noop("original"),
 }
 WIDE, WIDER, TALL = 270, 560, 300
 NARROWEST = WIDTHS[0] - 80
@@ -57,7 +57,7 @@ class ColumnView:
         low: lower ends of their intervals, where they can be stated.
         high: upper ends of their intervals.
         level: of the intervals.
-        truth: shares in the original data; only in a report for the owner.
+        original: shares in the original data; only in a report for the owner.
         curve: whether the values are many and in an order, so that a curve shows them.
         widths: of the bins that the values are, where they differ: their shares are drawn for
             each unit, since a wide bin has more records.
@@ -75,7 +75,7 @@ class ColumnView:
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
     level: float = 0.95
-    truth: tuple[float, ...] | None = None
+    original: tuple[float, ...] | None = None
     curve: bool = False
     widths: tuple[float, ...] = ()
     note: str = ""
@@ -267,7 +267,7 @@ def ranges(identity: str, attacks: Sequence[Measured], *, title: str, wide: int 
     colour = COLOURS["released"]
     layers = [
         base.transform_filter(known("baseline")).mark_point(
-            size=110, color=COLOURS["truth"], strokeWidth=2, opacity=1
+            size=110, color=COLOURS["original"], strokeWidth=2, opacity=1
         ).encode(x=at["baseline"]),
         base.mark_rule(color=colour, strokeWidth=3).encode(x=at["low"], x2=alt.X2("high:Q")),
         base.mark_point(size=60, filled=True, opacity=1, color=colour).encode(x=at["value"]),
@@ -320,7 +320,7 @@ def frontier(
                 axis=alt.Axis(format="~%", values=[tick for tick in ticks if low <= tick <= high])),
     )  # fmt: skip
     layers = _chance_lines(base, chances, most)
-    for filled, colour in ((True, COLOURS["estimated"]), (False, COLOURS["truth"])):
+    for filled, colour in ((True, COLOURS["estimated"]), (False, COLOURS["original"])):
         drawn = [row for row, point in zip(rows, points, strict=True) if point.best == filled]
         mark = {"size": 90, "filled": filled, "opacity": 1, "color": colour, "strokeWidth": 2}
         dots = base.properties(data=rows_of(drawn)).mark_point(**mark)
@@ -412,7 +412,7 @@ def drawn_methods(
     return plot.inline
 
 
-def drawn_beside(
+def original_chart(
     name: str,
     rows: Sequence[tuple[str, float, float | None, float | None, float | None]],
     *,
@@ -432,7 +432,7 @@ def drawn_beside(
         for counts in numbers
     )
     view = ColumnView(
-        name, name, labels=labels, estimated=estimated, low=low, high=high, truth=original,
+        name, name, labels=labels, estimated=estimated, low=low, high=high, original=original,
         curve=len(rows) > MOST_ROWS,
     )  # fmt: skip
     return shares(

@@ -392,7 +392,8 @@ def _with_shares(
     codes = released_codes(certificate.mechanism, column, release.opened)
     series = {"released": _shares(codes[codes != NOT_REPORTED], size)}
     if original is not None:
-        series["truth"] = _shares(encode(column, original.to_arrow([column.name]).column(0)), size)
+        codes = encode(column, original.to_arrow([column.name]).column(0))
+        series["original"] = _shares(codes, size)
     estimate = _estimate(release, column.name)
     if estimate is not None:
         series["estimated"] = estimate.estimate
@@ -532,7 +533,7 @@ def _column_chart(place: int, view: ColumnView) -> Group:
         gettext("from"): view.low,
         gettext("to"): view.high,
         gettext("as released"): view.released,
-        gettext("original"): view.truth,
+        gettext("original"): view.original,
     }
     known = {word: values for word, values in series.items() if values is not None}
     rows = tuple(

@@ -46,7 +46,7 @@ class ReportedSets:
         sets = tuple(frozenset(one.columns) for one in mechanism.sets)
         return cls(stated_sets(mechanism, released), sets)
 
-    def told(self, names: Collection[str]) -> BoolArray:
+    def reporting(self, names: Collection[str]) -> BoolArray:
         """Which records were asked for all of these columns."""
         wanted = frozenset(names) & frozenset[str]().union(*self.sets)
         has_all = np.array([wanted <= columns for columns in self.sets])
@@ -91,7 +91,7 @@ class CodedTable:
             _narrowed(
                 *_coded(
                     table.to_arrow([name]).column(0), name, schema, released=released,
-                    told=None if asked is None else asked.told([name]),
+                    asked=None if asked is None else asked.reporting([name]),
                 )
             )
             for name in names
@@ -135,13 +135,14 @@ def _coded(
     schema: Schema | None,
     *,
     released: bool,
-    told: BoolArray | None = None,
+    asked: BoolArray | None = None,
 ) -> tuple[NDArray[np.int32], int, int]:
     """As ``code_column``; in bins where they are declared, and only the cells that were asked."""
-    if told is not None and not told.all():
-        some, size, missing = _coded(values.filter(pa.array(told)), name, schema, released=released)
+    if asked is not None and not asked.all():
+        part = values.filter(pa.array(asked))
+        some, size, missing = _coded(part, name, schema, released=released)
         codes = np.zeros(len(values), np.int32)
-        codes[told] = some
+        codes[asked] = some
         return codes, max(size, 1), missing
     column = schema.column(name) if schema is not None and name in schema.names else None
     if column is None or not isinstance(column.domain, Bins) or not column.coded:

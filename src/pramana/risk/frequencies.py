@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.base.processes import default_threads, give_back, in_order
 from pramana.base.rounding import require_choice
-from pramana.base.text import percent_up, plain, text_up
+from pramana.base.text import json_fields, percent_up, text_up
 from pramana.errors import InvalidNumber, OutsideDomain
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses, ReportedSets
 from pramana.schema.opened_table import OpenedTable
@@ -282,7 +282,7 @@ class HouseholdRisk:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "column households largest") | {
+        return json_fields(self, "column households largest") | {
             "expected_households": self.expected,
             "expected_people": self.people,
             "highest_risk": self.highest,
@@ -399,7 +399,7 @@ class SubsetRisk:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "keys uniques violations smallest") | {
+        return json_fields(self, "keys uniques violations smallest") | {
             "expected_reidentifications": self.expected
         }
 
@@ -429,7 +429,7 @@ def subset_risks(
         part = cells.subset([table.names.index(name) for name in names])
         rows: slice | IntArray = slice(None)
         if sets is not None:
-            rows = np.flatnonzero(sets.told(names))
+            rows = np.flatnonzero(sets.reporting(names))
             part = part.at(rows)
         if not part.records:
             return None  # nobody was asked for it

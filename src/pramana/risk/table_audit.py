@@ -39,7 +39,7 @@ import pyarrow as pa
 
 from pramana.analysis.channels import fit_margins, margin_of
 from pramana.base.rounding import require_number
-from pramana.base.text import Shown, listed, percent_up, plain, records_that, text_up
+from pramana.base.text import Shown, json_fields, listed, percent_up, records_that, text_up
 from pramana.engine.base import engine_for
 from pramana.errors import NotCovered
 from pramana.risk.coded_table import (
@@ -393,7 +393,7 @@ class TableAudit(Shown):
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(
+        return json_fields(
             self,
             "records keys binned by_set missing k uniques violations combinations "
             "population subsets households notes individual",
@@ -497,7 +497,7 @@ def audit_table(
         codes, size, ordered, gap = sensitive_codes(table, name, missing_values=none)
         inside = groups
         if asked is not None:  # among the records that were asked for the column
-            rows = asked.told([name])
+            rows = asked.reporting([name])
             if not rows.any():
                 continue
             codes = codes[rows]
@@ -575,8 +575,8 @@ def sensitive_codes(
         return codes.astype(np.int64), size, False, missing
     first = np.full(size, -1, np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    plain = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    order = np.argsort(np.where(np.arange(size) == missing, np.inf, plain[first]), kind="stable")
+    floats = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    order = np.argsort(np.where(np.arange(size) == missing, np.inf, floats[first]), kind="stable")
     rank = np.empty(size, np.int64)
     rank[order] = np.arange(size)
     return rank[codes], size, True, int(rank[missing]) if missing >= 0 else -1

@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 
 from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.rounding import share_bound, six_sigma
-from pramana.base.text import as_table, percent_up, plain, quoted
+from pramana.base.text import as_table, json_fields, percent_up, quoted
 from pramana.errors import NotCovered, OutsideDomain, UnknownColumn
 from pramana.schema.codec import comparable, encode, encode_released, flat
 from pramana.schema.joint_cells import joint_groups
@@ -89,13 +89,13 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
     randomised = [column for column in schema.randomised if column.domain is not None]
     sample = _sample(table, [column.name for column in (*doubtful, *randomised)])
     suspects = (c.name for c in doubtful if not c.binned)
-    found = identifiers(table, [n for n in suspects if share_alone(_words(sample, n)) >= SUSPECT])
-    if found:
-        first, *others = [column.columns[0] for column in found]
+    equal = identifiers(table, [n for n in suspects if share_alone(_words(sample, n)) >= SUSPECT])
+    if equal:
+        first, *others = [column.columns[0] for column in equal]
         more = f" The same holds for {', '.join(others)}." if others else ""
         raise _refused(
             [first, *others],
-            f"{found[0].sentence()} A guarantee for the other columns does not protect them.{more}",
+            f"{equal[0].sentence()} A guarantee for the other columns does not protect them.{more}",
             code="identifies",
         )
     for columns, key in _determining(sample, doubtful, randomised):
@@ -109,7 +109,7 @@ def columns_given_away(schema: Schema, table: OpenedTable) -> list[str]:
     if not unchanged or not randomised or not table.rows:
         return []
     sample = _sample(table, [column.name for column in (*unchanged, *randomised)])
-    return [_gives_away(*found) for found in _determining(sample, unchanged, randomised)]
+    return [_gives_away(*equal) for equal in _determining(sample, unchanged, randomised)]
 
 
 def _determining(
@@ -237,7 +237,7 @@ def _value_codes(sample: pa.Table, name: str) -> IntArray:
 class UnchangedRecords:
     """How many original records have an equal released record.
 
-    >>> seen = UnchangedRecords(records=1000, found=400, uniques=200, uniques_found=150)
+    >>> seen = UnchangedRecords(records=1000, matched=400, uniques=200, uniques_matched=150)
     >>> seen.unique_share, seen.coarse
     (0.75, (0.6, 1.0))
     >>> seen.above(1 / 5)
@@ -245,27 +245,27 @@ class UnchangedRecords:
 
     Attributes:
         records: the original records that were compared.
-        found: how many of them can be paired with an equal released record.
+        matched: how many of them can be paired with an equal released record.
         uniques: the original records that are equal to no other.
-        uniques_found: how many of those are in the release.
+        uniques_matched: how many of those are in the release.
         sampled: whether the table has more records than were compared.
     """
 
     records: int
-    found: int
+    matched: int
     uniques: int
-    uniques_found: int
+    uniques_matched: int
     sampled: bool = False
 
     @property
     def share(self) -> float:
         """Of all records."""
-        return self.found / self.records if self.records else 0.0
+        return self.matched / self.records if self.records else 0.0
 
     @property
     def unique_share(self) -> float:
         """Of the records that are unique in the original data."""
-        return self.uniques_found / self.uniques if self.uniques else 0.0
+        return self.uniques_matched / self.uniques if self.uniques else 0.0
 
     @property
     def coarse(self) -> tuple[float, float]:
@@ -290,9 +290,9 @@ class UnchangedRecords:
         """The exact figures, for the owner."""
         of = "records in a random sample" if self.sampled else "records"
         return (
-            f"{self.found:,} of {self.records:,} {of} ({percent_up(self.share)}) are released "
+            f"{self.matched:,} of {self.records:,} {of} ({percent_up(self.share)}) are released "
             f"unchanged, over all released columns; of the {self.uniques:,} unique ones "
-            f"{self.uniques_found:,} ({percent_up(self.unique_share)})."
+            f"{self.uniques_matched:,} ({percent_up(self.unique_share)})."
         )
 
     def warning(self, bound: float | None) -> str | None:
@@ -307,7 +307,9 @@ class UnchangedRecords:
 
     def to_json(self) -> Form:
         """The exact figures as JSON: for the owner only."""
-        return plain(self, "records sampled found share uniques uniques_found unique_share")
+        return json_fields(
+            self, "records sampled matched share uniques uniques_matched unique_share"
+        )
 
     def public(self) -> dict[str, float]:
         """What a certificate may hold, if it was counted on a permuted copy of the data."""
@@ -317,7 +319,7 @@ class UnchangedRecords:
 
 def measure_unchanged(
     schema: Schema,
-    truth: OpenedTable,
+    opened: OpenedTable,
     released: OpenedTable,
     *,
     most: int = MOST_RECORDS,
@@ -326,18 +328,18 @@ def measure_unchanged(
 
     Args:
         schema: the columns.
-        truth: the original data.
+        opened: the original data.
         released: the released records.
         most: a larger table is sampled, by a hash of the values of each record.
     """
     columns = schema.released
     names = [column.name for column in columns]
-    limit = 2**64 - 1 if truth.rows <= most else int(2**64 * (most / truth.rows))
-    original = _record_numbers(columns, truth, names, limit, released=False)
+    limit = 2**64 - 1 if opened.rows <= most else int(2**64 * (most / opened.rows))
+    original = _record_numbers(columns, opened, names, limit, released=False)
     if REPORTED in released.schema.names and REPORTED not in names:
         names.append(REPORTED)
-    found = _record_numbers(columns, released, names, limit, released=True)
-    return replace(unchanged_of(original, found), sampled=truth.rows > most)
+    equal = _record_numbers(columns, released, names, limit, released=True)
+    return replace(unchanged_of(original, equal), sampled=opened.rows > most)
 
 
 def unchanged_of(original: Words, released: Words) -> UnchangedRecords:
@@ -349,9 +351,9 @@ def unchanged_of(original: Words, released: Words) -> UnchangedRecords:
     alone = counts == 1
     return UnchangedRecords(
         records=len(original),
-        found=int(np.minimum(counts, seen).sum()),
+        matched=int(np.minimum(counts, seen).sum()),
         uniques=int(alone.sum()),
-        uniques_found=int((seen[alone] > 0).sum()),
+        uniques_matched=int((seen[alone] > 0).sum()),
     )
 
 
@@ -416,8 +418,8 @@ def _of_numbers(array: pa.Array) -> Words:
         whole = np.asarray(pc.fill_null(array, 0)).astype(np.int64)
         bits = whole.astype(np.uint64)
     else:
-        plain = np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0)) + 0.0  # no minus zero
-        inside = np.abs(plain) < 2.0**62
-        whole = np.where(inside, plain, 0).astype(np.int64)
-        bits = np.where(inside & (whole == plain), whole.view(np.uint64), plain.view(np.uint64))
+        floats = np.asarray(pc.fill_null(array.cast(pa.float64()), 0.0)) + 0.0  # no minus zero
+        inside = np.abs(floats) < 2.0**62
+        whole = np.where(inside, floats, 0).astype(np.int64)
+        bits = np.where(inside & (whole == floats), whole.view(np.uint64), floats.view(np.uint64))
     return np.asarray(np.where(gaps, GOLDEN_GAMMA, bits), dtype=np.uint64)

@@ -36,7 +36,7 @@ DAY: Final = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 NUMBER: Final = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 NOT_A_NUMBER: Final = ("", "NA", "NaN", "nan", "N/A")  # texts that mean missing among numbers
 
-Own = TypeVar("Own")
+Wrapped = TypeVar("Wrapped")
 
 
 # -- values in few types ---------------------------------------------------------------------------
@@ -131,16 +131,16 @@ def canonical_type(kind: pa.DataType) -> pa.DataType:
 
 
 @dataclass(frozen=True, eq=False)
-class Itself(Generic[Own]):
+class Itself(Generic[Wrapped]):
     """An object compared by identity: equal labels may be of other types, such as 1 and True."""
 
-    own: Own
+    original: Wrapped
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Itself) and self.own is other.own
+        return isinstance(other, Itself) and self.original is other.original
 
     def __hash__(self) -> int:
-        return id(self.own)
+        return id(self.original)
 
 
 def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
@@ -150,11 +150,11 @@ def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
         result: Positions = np.full(len(array), OUTSIDE, np.int32)
     else:
         values, places = known
-        plain = array.cast(pa.string()) if pa.types.is_boolean(array.type) else array
-        found = pc.index_in(plain, value_set=values, skip_nulls=True)
-        if found.null_count:
-            found = pc.fill_null(found, len(values))
-        result = np.take(places, found.to_numpy())
+        flat_array = array.cast(pa.string()) if pa.types.is_boolean(array.type) else array
+        indices = pc.index_in(flat_array, value_set=values, skip_nulls=True)
+        if indices.null_count:
+            indices = pc.fill_null(indices, len(values))
+        result = np.take(places, indices.to_numpy())
     if array.null_count:
         result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
     return result
@@ -164,7 +164,7 @@ def _spellings(
     same: Itself[Sequence[Label]], kind: pa.DataType
 ) -> tuple[pa.Array, Positions] | None:
     """The value of each label in an array of a type, and its position; one more is outside."""
-    types, labels = pa.types, same.own
+    types, labels = pa.types, same.original
     pairs: list[tuple[Any, int]] = []  # other types hold none of the labels
     if types.is_boolean(kind):
         kind = pa.string()
@@ -347,9 +347,9 @@ def encode(column: Column, array: pa.Array | pa.ChunkedArray, words: Words | Non
     Numbers of a grid are rounded by ``words``, one a value; without words, to the nearest point.
     """
     if isinstance(column.domain, NumberGrid) and words is not None:
-        plain = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        plain = plain.dictionary_decode() if pa.types.is_dictionary(plain.type) else plain
-        places = positions(column, flat(plain), words=words)
+        whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        whole = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+        places = positions(column, flat(whole), words=words)
         codes, refused = _to_codes(column, places), _refused(column, places)
     else:
         codes, refused = _coded(column, array)
@@ -540,7 +540,7 @@ def released_type(column: Column) -> pa.DataType:
 @lru_cache(256)
 def _released_values(same: Itself[Categories | Bins]) -> pa.Array:
     """The labels, in position, as an array of the type to be released."""
-    domain = same.own
+    domain = same.original
     if isinstance(domain, Bins) and domain.release == "label":
         return pa.array(domain.labels, pa.string())
     if isinstance(domain, Bins):
@@ -599,7 +599,7 @@ def _integers_that_hold(low: float, high: float) -> type[np.int64 | np.uint64] |
     return np.uint64 if low >= 0 and high <= 2.0**64 else None
 
 
-def partly_told(values: Values, reported: BoolArray) -> pa.Array:
+def partly_reported(values: Values, reported: BoolArray) -> pa.Array:
     """Numbers where they are reported and missing elsewhere: a zero lies below what is missing."""
     bits = pa.py_buffer(np.packbits(reported, bitorder="little"))
     left = np.where(reported, values, 0) if values.dtype.kind == "f" else values * reported

@@ -68,10 +68,10 @@ def _visible() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
     return [(re.compile("|".join(e["names"])), re.compile("|".join(e["labels"]))) for e in lists]
 
 
-def plain_words(name: str) -> str:
+def snake_case(name: str) -> str:
     """The name in small letters, with an underscore between its words.
 
-    >>> plain_words("TotalWeight (kg)")
+    >>> snake_case("TotalWeight (kg)")
     'total_weight_kg_'
     """
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
@@ -79,7 +79,7 @@ def plain_words(name: str) -> str:
 
 def visible_rank(name: str, label: str = "") -> int | None:
     """The place of a column among what strangers see, by its name or its short label."""
-    words = plain_words(label)
+    words = snake_case(label)
     short = words if 0 < len(words.strip("_").split("_")) <= SHORT_LABEL else ""
     for rank, (named, labelled) in enumerate(_visible()):
         if named.search(name.lower()) or (short and labelled.search(short)):
@@ -98,7 +98,7 @@ def of_one_kind(name: str, other: str) -> bool:
     >>> of_one_kind("occupation", "occupation_group"), of_one_kind("region", "income")
     (True, False)
     """
-    short, long = sorted(map(plain_words, (name, other)), key=len)
+    short, long = sorted(map(snake_case, (name, other)), key=len)
     same = is_visible(name) and visible_rank(name) == visible_rank(other)
     return long.startswith(f"{short}_") or same
 
@@ -118,12 +118,12 @@ class ObservedColumn:
     @cached_property
     def words(self) -> str:
         """The name as patterns are searched in it."""
-        return plain_words(self.name)
+        return snake_case(self.name)
 
     @cached_property
     def label_words(self) -> str:
         """The label as patterns are searched in it."""
-        return plain_words(self.label)
+        return snake_case(self.label)
 
     @cached_property
     def values(self) -> FloatArray:

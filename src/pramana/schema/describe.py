@@ -19,7 +19,7 @@ from pramana.base.rounding import as_whole
 from pramana.base.text import counted
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
-from pramana.schema.column_rules import IDENTIFIER_NAME, plain_words, words_of
+from pramana.schema.column_rules import IDENTIFIER_NAME, snake_case, words_of
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
 from pramana.schema.group_sizes import group_sizes
 from pramana.schema.joint_cells import Counter, Counts
@@ -329,7 +329,7 @@ def describe(
         if name in ranges:
             column = _on_grid(name, roles[name].role, ranges[name], seen)
             how = "on a grid in the given range: guarantees cover it"
-        words = "" if risk is None or not (risk.found or risk.form) else risk.words
+        words = "" if risk is None or not (risk.unique or risk.form) else risk.words
         missing = _words_about_missing(table, column)
         labelled = bool(table.labels.values.get(name))
         columns.append(column)
@@ -349,7 +349,7 @@ def describe(
                 proposals=tuple(
                     suggested_entries(column, seen, suspects[name], k, labelled=labelled)
                 ),
-                adds=None if risk is None else risk.found - risk.before,
+                adds=None if risk is None else risk.unique - risk.before,
                 withheld=risk is not None and not risk.admitted,
             )
         )
@@ -498,7 +498,7 @@ def _added(
         return {}
 
     def importance(name: str) -> tuple[bool, float]:
-        called = plain_words(f"{name} {table.labels.variables.get(name, '')}")
+        called = snake_case(f"{name} {table.labels.variables.get(name, '')}")
         private = any(words_of(kind).search(called) for kind in ("money", "health"))
         return not private, tallies[name].entropy
 

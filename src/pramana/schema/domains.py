@@ -496,7 +496,7 @@ class Labels:
                 values[name] = texts
         return Labels(variables, values, measures)
 
-    def beside_missing(self, schema: Schema) -> Labels:
+    def with_missing_values(self, schema: Schema) -> Labels:
         """The labels with the values that the schema lists as missing, as they are released."""
         values, missing = dict(self.values), {}
         for column in schema.released:
@@ -535,10 +535,10 @@ class Labels:
             for word, code in zip(words, codes, strict=True)
         )
 
-    def beside_codes(self, column: str, values: Iterable[Label]) -> tuple[str, ...]:
+    def codes_with_labels(self, column: str, values: Iterable[Label]) -> tuple[str, ...]:
         """Codes, each with its label where there is one.
 
-        >>> Labels(values={"q1": {1: "Man", "b": "b"}}).beside_codes("q1", (1, 2, "b", None))
+        >>> Labels(values={"q1": {1: "Man", "b": "b"}}).codes_with_labels("q1", (1, 2, "b", None))
         ('1 Man', '2', 'b', 'missing')
         """
         codes, words = self._codes_and_words(column, values)

@@ -68,7 +68,7 @@ class GroupSizes:
         """Count the records of a batch."""
         if self.too_many:
             return
-        table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
+        table = _decoded(pa.Table.from_batches([batch.select(self.columns)]))
         table = table.rename_columns(self._places)
         made = table.group_by(self._places, use_threads=False).aggregate([([], "count_all")])
         self._keep(made.rename_columns([*self._places, COUNT]))
@@ -159,7 +159,7 @@ def in_bins(
     return batch
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def _decoded(table: pa.Table) -> pa.Table:
     """Without dictionaries, which differ from batch to batch, and with one zero among numbers."""
     for at, field in enumerate(table.schema):
         coded = pa.types.is_dictionary(field.type)

@@ -126,8 +126,8 @@ def _numbered(values: Codes) -> tuple[IntArray, int]:
         top = values == high
         if (top | (values == low)).all():  # marks of a category: no sorting either
             return top.astype(np.int64) * int(high > low), 1 + int(high > low)
-    found, codes = np.unique(values, return_inverse=True)
-    return codes.ravel(), len(found)
+    distinct, codes = np.unique(values, return_inverse=True)
+    return codes.ravel(), len(distinct)
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,7 +132,7 @@ class OpenedTable:
         cls, table: pa.Table, *, kind: TableFormat = "frame", source: Any = None, **about: Any
     ) -> OpenedTable:
         """A table in memory; views of text become text, which every function takes."""
-        table = plain_text(table.replace_schema_metadata(None))
+        table = without_views(table.replace_schema_metadata(None))
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
             rows = batch_rows(len(columns))
@@ -216,8 +216,8 @@ class OpenedTable:
         for at, item in enumerate(table.schema):
             if pa.types.is_dictionary(item.type):
                 chunks = [chunk.dictionary_decode() for chunk in table.column(at).chunks]
-                plain = pa.chunked_array(chunks, item.type.value_type)
-                table = table.set_column(at, item.name, plain)
+                decoded = pa.chunked_array(chunks, item.type.value_type)
+                table = table.set_column(at, item.name, decoded)
         return table
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -259,7 +259,7 @@ def batch_cells() -> int:
     return min(BATCH_CELLS, memory_bound() // CELL_BYTES)
 
 
-def plain_text(table: pa.Table) -> pa.Table:
+def without_views(table: pa.Table) -> pa.Table:
     """The table with text in place of views of text."""
     for at, item in enumerate(table.schema):
         coded = pa.types.is_dictionary(item.type)
@@ -304,8 +304,8 @@ def is_whole(kind: pa.DataType) -> bool:
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type can be added up, also behind a dictionary."""
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return is_whole(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain)
+    decoded = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return is_whole(decoded) or pa.types.is_floating(decoded) or pa.types.is_decimal(decoded)
 
 
 # -- checksums -------------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ def _numbers_of(raw: OpenedTable, columns: Iterable[Column]) -> dict[str, pa.Dat
     """The type of numbers for columns of text that hold nothing else once codes are gone."""
     asked = {}
     for column in columns:
-        kind, recoding = _plain(raw.schema.field(column.name).type), column.recoding
+        kind, recoding = _inner_type(raw.schema.field(column.name).type), column.recoding
         labelled = isinstance(column.domain, Categories) or recoding.merged or recoding.date
         if (
             pa.types.is_string(kind)
@@ -260,12 +260,12 @@ class RecodedColumn:
             values = pc.if_else(pa.array(place >= 0), pa.array(new).cast(kind).take(taken), rest)
         if recoding.of_numbers:
             values = _ends_and_steps(values, recoding, weight=self.weight)
-        return values.cast(_plain(self.field.type))
+        return values.cast(_inner_type(self.field.type))
 
 
 def _made(column: Column, before: pa.DataType, number: pa.DataType | None) -> RecodedColumn:
     """The column with the type that follows."""
-    recoding, kind = column.recoding.before_release, number or _plain(before)
+    recoding, kind = column.recoding.before_release, number or _inner_type(before)
     if recoding.date is not None:
         spelled = pa.types.is_integer(kind) and recoding.date_format == COMPACT
         dates = pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)
@@ -364,9 +364,9 @@ def _stays_whole(kind: pa.DataType, recoding: Recoding) -> bool:
     )
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.string() if pa.types.is_large_string(plain) else plain
+def _inner_type(kind: pa.DataType) -> pa.DataType:
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_large_string(inner) else inner
 
 
 def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:

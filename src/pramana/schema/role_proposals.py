@@ -24,8 +24,8 @@ from pramana.schema.column_rules import (
     Proposal,
     is_visible,
     of_one_kind,
-    plain_words,
     propose_role,
+    snake_case,
     visibility,
     words_of,
 )
@@ -341,7 +341,7 @@ class _Search:
             if named:
                 changed[named[0]] = Proposal(Role.WEIGHT, behaving[named[0]])
         of_people = [
-            name for name in named if not words_of("household_weights").search(plain_words(name))
+            name for name in named if not words_of("household_weights").search(snake_case(name))
         ]
         stated = [name for name in named if name in self.given]
         stays = next(iter([*stated, *of_people, *named]), None)
@@ -359,7 +359,7 @@ class _Search:
         changed: Roles = {}
         for start, block in blocks.items():
             whole = set(block) >= set(range(1, len(block) + 1)) and len(block) >= LEAST_REPLICATES
-            if whole and words_of("replicates").search(plain_words(start)):
+            if whole and words_of("replicates").search(snake_case(start)):
                 why = (
                     f"one of {len(block)} replicate weights: dropped, since who knows them knows "
                     f'the cluster; to keep them, state replicate_weights = {{columns = "{start}*", '

@@ -242,7 +242,7 @@ def check_entry(
         ) from None
 
 
-def plain_term(word: str) -> str:
+def normalised_term(word: str) -> str:
     """A term without case and marks between its words."""
     return re.sub("[-_ .]", "", word.lower())
 
@@ -296,8 +296,8 @@ def read_column(
         if entry != "role":
             check_entry(entry, value, COLUMN_ENTRIES, name)
         entries[entry] = value
-    own_role = _role(name, entries.get("role"), role)
-    if (listed := list(codes)) and own_role.traits.released:
+    read_role = _role(name, entries.get("role"), role)
+    if (listed := list(codes)) and read_role.traits.released:
         entries.setdefault("missing_codes", listed)
     try:
         domain, recoding = _domain(name, entries), _recoding(entries)
@@ -308,7 +308,7 @@ def read_column(
         raise InvalidSchema(f"Column '{name}': {error}", code=error.code, **known) from None
     return Column(
         name=name,
-        role=own_role,
+        role=read_role,
         domain=domain,
         missing=entries.get("missing"),
         exempt=_labels(entries.get("exempt", []), "exempt", name),
@@ -341,7 +341,7 @@ def _role(name: str, word: object, listed: Role | None) -> Role:
         raise InvalidSchema(f"Column '{name}' must have a role: {', '.join(Role)}.", column=name)
     role = listed
     if word is not None:
-        role = TERMS.get(plain_term(word)) if isinstance(word, str) else None
+        role = TERMS.get(normalised_term(word)) if isinstance(word, str) else None
     if role is None:
         near = difflib.get_close_matches(str(word).lower(), list(Role), n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""

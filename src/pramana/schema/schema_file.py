@@ -27,7 +27,7 @@ from pramana.schema.schema_entries import (
     Names,
     as_list,
     check_entry,
-    plain_term,
+    normalised_term,
     read_column,
     read_combination,
     read_replicates,
@@ -97,7 +97,7 @@ def read_schema(text: str, *, folder: Path = Path()) -> Schema:
     roles: dict[str, Role] = {}
     top: Form = {}
     for word, value in raw.items():
-        term = plain_term(word)
+        term = normalised_term(word)
         entry = "strata" if term in STRATA else word
         if entry in TOP_ENTRIES and term not in TERMS:
             check_entry(entry, value, TOP_ENTRIES)

@@ -67,11 +67,11 @@ class Suspect:
 
 def codes_among_numbers(tallies: Mapping[str, Tally]) -> dict[str, list[str]]:
     """The few texts in columns of numbers, by column; a code of one column is known in all."""
-    found = {name: _texts_among_numbers(seen) for name, seen in tallies.items()}
-    known = {code for codes in found.values() for code in codes}
+    texts = {name: _texts_among_numbers(seen) for name, seen in tallies.items()}
+    known = {code for codes in texts.values() for code in codes}
     if known:
-        found = {n: codes or _texts_among_numbers(tallies[n], known) for n, codes in found.items()}
-    return {name: codes for name, codes in found.items() if codes}
+        texts = {n: codes or _texts_among_numbers(tallies[n], known) for n, codes in texts.items()}
+    return {name: codes for name, codes in texts.items() if codes}
 
 
 def _texts_among_numbers(seen: Tally, known: Collection[str] = ()) -> list[str]:
@@ -353,9 +353,9 @@ def second_headings(table: OpenedTable, tallies: Mapping[str, Tally]) -> int:
     for name, seen in tallies.items():
         value = first.column(name)[0].as_py()
         if value is not None and value != "":
-            found = _is_heading(value, seen) if seen.kind == "text" and seen.complete else None
-            headings += found is True
-            others += found is None
+            heading = _is_heading(value, seen) if seen.kind == "text" and seen.complete else None
+            headings += heading is True
+            others += heading is None
     enough = headings >= FEWEST_HEADINGS and (not others or headings > len(tallies) / 2)
     return headings if enough else 0
 
@@ -484,14 +484,14 @@ class Contribution:
 
     Attributes:
         before: people who are unique on the unchanged columns admitted before it.
-        found: people who are unique with it.
+        unique: people who are unique with it.
         people: people who were looked at.
         admitted: whether it leaves.
         form: the steps in which it leaves, if not exactly.
     """
 
     before: int
-    found: int
+    unique: int
     people: int
     admitted: bool = True
     form: Recoding = NOTHING
@@ -501,12 +501,12 @@ class Contribution:
         """The contribution in words."""
         if not self.admitted:
             return (
-                f"dropped: with it {self.found:,} of {self.people:,} people are unique on the "
-                f"unchanged columns ({percent_up(self.found / self.people)}), without it "
+                f"dropped: with it {self.unique:,} of {self.people:,} people are unique on the "
+                f"unchanged columns ({percent_up(self.unique / self.people)}), without it "
                 f"{self.before:,}; name it as sensitive or key to keep it"
             )
         coarse = f"{self.form.sentence()}; " if self.form else ""
-        more = self.found - self.before
+        more = self.unique - self.before
         people = f"{more:,} more of {self.people:,} people" if more else "nobody else"
         return f"{coarse}it makes {people} unique"
 

@@ -191,8 +191,8 @@ def _simplified(array: pa.Array) -> pa.Array:
         return array if big else array.cast(pa.int64())
     if kind == "number":
         return comparable(array.cast(pa.float64()))
-    plain = flat(array)
-    return plain if kind in ("truth", "date") else plain.cast(pa.string())
+    flat_array = flat(array)
+    return flat_array if kind in ("truth", "date") else flat_array.cast(pa.string())
 
 
 def kind_of(arrow: pa.DataType) -> ValueKind:
@@ -219,8 +219,8 @@ def tally(table: OpenedTable, columns: Sequence[str] | None = None) -> dict[str,
     def tallied(batches: Iterable[pa.RecordBatch]) -> dict[str, Tally]:
         tallies = {name: Tally(kind_of(kind)) for name, kind in kinds.items()}
         for name, kind in kinds.items():
-            plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-            tallies[name].add(pa.array([], plain))
+            flat_array = kind.value_type if pa.types.is_dictionary(kind) else kind
+            tallies[name].add(pa.array([], flat_array))
         for batch in batches:
             for counted, column in zip(tallies.values(), batch.columns, strict=True):
                 counted.add(column)
@@ -324,9 +324,9 @@ def _in_natural_order(text: str) -> tuple[int, float, str]:
 def _histogram(name: str, seen: Tally) -> Shape:
     """About twenty bars with round edges; the outer ones are open where few values lie far away."""
     values, shares = seen.distribution
-    plain = seen.values.to_numpy(zero_copy_only=False).astype(np.float64)
-    order = np.argsort(plain)
-    numbers = seen.numbers[order[np.isfinite(plain[order])]]
+    flat_array = seen.values.to_numpy(zero_copy_only=False).astype(np.float64)
+    order = np.argsort(flat_array)
+    numbers = seen.numbers[order[np.isfinite(flat_array[order])]]
     values = np.clip(values, -FAR, FAR)
     low, high = quantiles(values, shares, (TAIL, 1 - TAIL))
     if not 0 < values[-1] - values[0] <= MOST_TAIL * (high - low) and low < high:

@@ -54,7 +54,7 @@ from pramana.studio.view import (
     fragment,
     goto,
     load_templates,
-    own_page,
+    local_page,
     page,
     studio_of,
 )
@@ -125,7 +125,7 @@ class Guard:
             entrance = HTMLResponse(ENTRANCE, headers={**HEADERS, "Set-Cookie": cookie})
             await entrance(scope, receive, send)
             return
-        elif not self._is_own_page(scope, headers):
+        elif not self._is_studio_page(scope, headers):
             refusal = "Only a page of the studio may ask for this. Open the studio's first page."
         elif not self._has_token(headers):
             refusal = "Open the studio by the address that the command has printed."
@@ -156,7 +156,7 @@ class Guard:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         return self._is_token(given)
 
-    def _is_own_page(self, scope: Scope, headers: Headers) -> bool:
+    def _is_studio_page(self, scope: Scope, headers: Headers) -> bool:
         """Whether a page of ours sent a request, or, for reading, the user typed its address."""
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if scope["method"] not in ("GET", "HEAD"):
@@ -220,7 +220,7 @@ def studio_application(
         exception_handlers={
             PramanaError: _refused,
             OSError: _system_error,
-            HTTPException: _not_found,
+            HTTPException: _missing_page,
             Exception: _fault,
         },
     )
@@ -259,7 +259,7 @@ async def _system_error(request: Request, error: Exception) -> Response:
     )
 
 
-async def _not_found(request: Request, error: Exception) -> Response:
+async def _missing_page(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     return page(request, "error.html", status=status, words=gettext("There is no such page here."))
 
@@ -287,7 +287,7 @@ async def cancel(request: Request, studio: Studio, form: Form) -> Response:
     if job is None or not request.headers.get("hx-request"):
         return goto("/")
     part = "plan_preview_kept" if job.so_far else "cancelled"
-    return fragment(request, f"parts/{part}.html", job=job, poll=own_page(poll))
+    return fragment(request, f"parts/{part}.html", job=job, poll=local_page(poll))
 
 
 @PAGES.post("/jobs/{key}/again")
@@ -299,18 +299,18 @@ async def again(request: Request, studio: Studio, form: Form) -> Response:
     job = jobs.find(key)
     if job is None or not request.headers.get("hx-request"):
         return goto("/")
-    return fragment(request, "parts/progress.html", job=job, poll=own_page(form.get("poll")))
+    return fragment(request, "parts/progress.html", job=job, poll=local_page(form.get("poll")))
 
 
 @PAGES.post("/undo")
 async def undo(studio: Studio, form: Form) -> Response:
     """Take the last change back."""
     studio.session.undo()
-    return goto(own_page(form.get("here")))
+    return goto(local_page(form.get("here")))
 
 
 @PAGES.post("/redo")
 async def redo(studio: Studio, form: Form) -> Response:
     """Bring back what was taken back."""
     studio.session.redo()
-    return goto(own_page(form.get("here")))
+    return goto(local_page(form.get("here")))

@@ -108,7 +108,7 @@ class StudioSession:
         self.home = self.folder / HOME
         self.results = self.home / "results"
         for place in (self.home, self.results):
-            _require_own(place)
+            _require_studio_folder(place)
             place.mkdir(mode=PRIVATE, exist_ok=True)
             place.chmod(PRIVATE)
         self._lock: int | None = _locked(self.home / "lock")
@@ -249,7 +249,7 @@ class StudioSession:
         write_whole(self.home / "session.json", content.decode(), force=True, mode=0o600)
 
 
-def _require_own(folder: Path) -> None:
+def _require_studio_folder(folder: Path) -> None:
     """Refuse a link where a folder of the studio belongs: what is emptied would be another one."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError(

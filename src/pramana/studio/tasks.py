@@ -163,7 +163,7 @@ def advise(
 def _advice(
     advice: Any, k: float, refused: Mapping[str, PramanaError], labels: Any
 ) -> dict[str, Any]:
-    name, heads, rows = advice.beside(labels)
+    name, heads, rows = advice.side_by_side(labels)
     best = advice.recommended
     claims = {
         one.scenario.method: []
@@ -186,7 +186,7 @@ def _advice(
         entry["chosen"] = {"response": trial.scenario.flags[3]} if trial.scenario.responses else {}
         entry["best"] = best is not None and entry["method"] == best.scenario.method
         entry["exposure"] = trial.exposure if trial.answers else None
-        entry["unanswered"] = [answer.name for answer in trial.answers if answer.found is None]
+        entry["unanswered"] = [answer.name for answer in trial.answers if answer.released is None]
         if entry["unanswered"] and len(entry["unanswered"]) == len(trial.answers):
             entry["error"] = None  # nothing is answered: no number says how far off it is
     form["methods"] += [
@@ -387,7 +387,7 @@ def check(
         "checks": [check.to_json() for check in verdict.checks],
         "notes": list(verdict.notes),
         "publishable": None if verdict.publishable is None else verdict.publishable.to_json(),
-        "beside": _beside(made, opened),
+        "beside": _compared(made, opened),
     }
 
 
@@ -413,7 +413,7 @@ def attack(
     }
 
 
-def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
+def _compared(release: Any, opened: Any) -> list[dict[str, Any]]:
     """Of each key: counts in the original data and estimates from the release."""
     compared: list[dict[str, Any]] = []
     schema = release.certificate.true_schema
@@ -430,7 +430,7 @@ def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
             for key, (label, number) in zip(labels, shape.bars, strict=True)
         ]
         drawn_rows = tuple(tuple(row.values()) for row in rows)
-        chart = drawn("drawn_beside", shape.name, drawn_rows, identity=f"beside-{len(compared)}")
+        chart = drawn("original_chart", shape.name, drawn_rows, identity=f"beside-{len(compared)}")
         compared.append({"name": shape.name, "rows": rows, **chart})
     return compared
 

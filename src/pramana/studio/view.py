@@ -336,7 +336,7 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
     known = {"session": studio.session, "now": studio.session.now, "busy": studio.jobs.busy}
     if template == "parts/refused.html":
         address = urlsplit(request.headers.get("hx-current-url", ""))
-        here = own_page(address.path)
+        here = local_page(address.path)
         job: Job | None = context["job"]
         code = "" if job is None else job.code
         known |= {"here": here, "ways": _ways_out(code, here, address.query)}
@@ -418,7 +418,7 @@ def saved(studio: Studio, answer: Response) -> Response:
     return answer
 
 
-def own_page(path: str, otherwise: str = "/") -> str:
+def local_page(path: str, otherwise: str = "/") -> str:
     """A page of ours, never another place."""
     good = path.startswith("/") and not path.startswith(("//", "/\\"))
     return path if good else otherwise

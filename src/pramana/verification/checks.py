@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from pramana.base.text import Shown, counted, plain
+from pramana.base.text import Shown, counted, json_fields
 from pramana.base.translation import gettext, noop
 from pramana.types import FloatArray, Form
 from pramana.verification.whole_file import Colour, FileRisk, Publishable
@@ -92,7 +92,7 @@ class Check:
 
     def to_json(self) -> Form:
         """The entry in the JSON of verify."""
-        return plain(self, "name kind ok state detail")
+        return json_fields(self, "name kind ok state detail")
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,7 +192,7 @@ class Verdict(Shown):
 
     def to_json(self) -> Form:
         """The JSON form of verify."""
-        return plain(self, "valid counts checks notes risk publishable")
+        return json_fields(self, "valid counts checks notes risk publishable")
 
 
 # -- e-values --------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def average(gains: Sequence[float] | FloatArray) -> float:
     return float(np.logaddexp.reduce(logs)) - math.log(max(len(logs), 1))
 
 
-def found_from(
+def detectable_share(
     shares: Sequence[float], hopes: Iterable[tuple[float, float]], *, level: float
 ) -> float | None:
     """The smallest share from which on an alternative is nearly always detected.

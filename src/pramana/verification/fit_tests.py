@@ -27,7 +27,7 @@ from pramana.schema.joint_cells import cell_codes, cell_counts, cell_numbers
 from pramana.schema.opened_table import OpenedTable, is_whole
 from pramana.schema.schema import REPORTED, Column
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
-from pramana.verification.checks import SHARES, Check, average, found_from, needed
+from pramana.verification.checks import SHARES, Check, average, detectable_share, needed
 
 FEWEST_EXPECTED = 5.0
 """Cells with fewer expected records are merged: chi-square is a law of large numbers."""
@@ -238,7 +238,7 @@ def drawn_inside_bins(
         detail = f"exp({average(gains):.0f}) times more likely if numbers were left unchanged"
         return Check.decided(name, False, detail)
     hopes = [(float(mean), math.sqrt(variance)) for _, mean, variance in bets.get("same", [])]
-    least = found_from(SHARES, hopes, level=level / 2)
+    least = detectable_share(SHARES, hopes, level=level / 2)
     if least is None:
         return Check.asserted(name, "undecided: random numbers would look the same")
     detail = f"{percent(least, 6)} of records left unchanged would be detected"
@@ -283,22 +283,22 @@ LEAST = 1e-9
 MOST_ROUNDED = 100_000
 
 
-def reports_against_truth(
+def reports_against_original(
     certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
 ) -> Iterator[Check]:
     """One test an attribute set, of its reports against the original table under its matrix."""
     mechanism = certificate.mechanism
     assert isinstance(mechanism, AttributeSampler)  # noqa: S101 - the caller has looked
-    truth, reports = original.to_arrow(list(mechanism.columns)), released.to_arrow()
+    originals, reports = original.to_arrow(list(mechanism.columns)), released.to_arrow()
     sets = reports.column(REPORTED).cast(pa.string())
     for one in mechanism.sets:
         columns = [certificate.schema.column(name) for name in one.columns]
         after = _cells(columns, one.cells, reports.filter(pc.equal(sets, one.name)))
         if any(column.gridded for column in columns):
-            before = _expected_cells(columns, one.cells, truth)
+            before = _expected_cells(columns, one.cells, originals)
             chance = _chance_of_rounded(one.matrix.apply(before), after)
         else:
-            before = _cells(columns, one.cells, truth, encoder=encode)
+            before = _cells(columns, one.cells, originals, encoder=encode)
             chance = _chance(one, before, after)
         good = chance >= level / len(mechanism.sets)
         yield Check.decided(
@@ -309,7 +309,7 @@ def reports_against_truth(
         )
 
 
-def numbers_against_truth(
+def numbers_against_original(
     certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
 ) -> Iterator[Check]:
     """One test a step that moves a number on a grid, of released counts under rounding and matrix.

@@ -41,7 +41,7 @@ from pramana.schema.joint_cells import JointCells, cell_numbers, joint_groups
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray
-from pramana.verification.checks import SHARES, Check, average, found_from, needed
+from pramana.verification.checks import SHARES, Check, average, detectable_share, needed
 
 Stratum: TypeAlias = Mapping[str, str | None]
 """The columns that make a stratum, each with the text of its value."""
@@ -224,7 +224,7 @@ class Passage:
     after: IntArray
 
     @cached_property
-    def truth(self) -> FloatArray:
+    def original(self) -> FloatArray:
         """The number of original records in each cell."""
         return self._counts(self.before)
 
@@ -244,7 +244,7 @@ class Passage:
 
     def moved(self, names: Sequence[str]) -> FloatArray:
         """The mean if the steps of these names are drawn and all others left unchanged."""
-        table = self.truth * self.share
+        table = self.original * self.share
         for axis, (name, matrix) in enumerate(zip(self.names, self.matrices, strict=True), start=1):
             if name in names:
                 table = _along(table, matrix.T, axis)
@@ -326,7 +326,8 @@ def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
         detail = f"that makes the release exp({gain:.0f}) times likelier"
         return Check.decided(name, False, f"the records show it: {detail}")
     hoped = (np.sum([stake.hoped(share) for stake in stakes], axis=0) for share in SHARES)
-    least = found_from(SHARES, ((mean, math.sqrt(square)) for mean, square in hoped), level=level)
+    gains = ((mean, math.sqrt(square)) for mean, square in hoped)
+    least = detectable_share(SHARES, gains, level=level)
     if least is None:
         return Check.asserted(
             name, "undecided: such a release cannot be distinguished from a valid one"
@@ -486,8 +487,8 @@ Distinct = tuple[list[IntArray], FloatArray]
 def _distinct(block: Sequence[Passage]) -> Distinct:
     """Original records that are alike pay alike: a block has far fewer of them than records."""
     if len(block) == 1:
-        cells = np.flatnonzero(block[0].truth)
-        return [cells], block[0].truth.ravel()[cells]
+        cells = np.flatnonzero(block[0].original)
+        return [cells], block[0].original.ravel()[cells]
     groups = joint_groups([part.before for part in block])
     times = np.bincount(groups)
     record = np.zeros(len(times), dtype=np.int64)

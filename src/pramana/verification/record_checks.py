@@ -136,18 +136,18 @@ def _round_checks(
 
 
 def _holds_cells(
-    certificate: Certificate, name: str, found: pa.ChunkedArray, expected: pa.ChunkedArray
+    certificate: Certificate, name: str, cells: pa.ChunkedArray, expected: pa.ChunkedArray
 ) -> bool:
     """Whether a column holds the expected values, and no others in its dictionaries either."""
     if name == REPORTED:
-        return bool(found.cast(pa.string()).equals(expected.cast(pa.string())))
+        return bool(cells.cast(pa.string()).equals(expected.cast(pa.string())))
     column = certificate.schema.column(name)
     dictionaries = [
-        chunk.dictionary for chunk in found.chunks if pa.types.is_dictionary(chunk.type)
+        chunk.dictionary for chunk in cells.chunks if pa.types.is_dictionary(chunk.type)
     ]
-    present = [values.drop_null() for values in (found, expected)]
+    present = [values.drop_null() for values in (cells, expected)]
     refused = (count_refused(column, v, released=True) for v in (*dictionaries, present[0]))
-    if any(refused) or not found.is_null().equals(expected.is_null()):
+    if any(refused) or not cells.is_null().equals(expected.is_null()):
         return False
     codes = [encode_released(column, values) for values in present]
     return np.array_equal(codes[0], codes[1])

@@ -236,8 +236,8 @@ def _means(odds: FloatArray, width: int) -> FloatArray:
     if width == 1:
         return odds
     total = np.cumsum(np.concatenate([np.zeros((1, odds.shape[1])), odds]), axis=0)
-    found: FloatArray = (total[width:] - total[:-width]) / width
-    return found
+    means: FloatArray = (total[width:] - total[:-width]) / width
+    return means
 
 
 # -- the check -------------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ from pramana.verification.fit_tests import (
     ChiSquareFit,
     drawn_inside_bins,
     fit_counts,
-    numbers_against_truth,
-    reports_against_truth,
+    numbers_against_original,
+    reports_against_original,
     with_noise_check,
 )
 from pramana.verification.randomisation_test import Pair, PairedRecords, draws
@@ -80,7 +80,7 @@ MOST_CELLS = 2_000
 """Larger tables are not tested: their covariance would not fit in memory."""
 
 
-def against_truth(
+def against_original(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
     """Checks that need the original table."""
@@ -149,10 +149,10 @@ def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
         return
     yield from draws(mechanism, records, level=LEVEL / 6)
     if isinstance(mechanism, AttributeSampler):
-        yield from reports_against_truth(certificate, released, original, level=LEVEL / 2)
+        yield from reports_against_original(certificate, released, original, level=LEVEL / 2)
     else:
         yield from _transitions(mechanism, records)
-        yield from numbers_against_truth(certificate, released, original, level=LEVEL / 6)
+        yield from numbers_against_original(certificate, released, original, level=LEVEL / 6)
 
 
 def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check]:

@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.base.rounding import share_bound
-from pramana.base.text import listed, percent_up, plain
+from pramana.base.text import json_fields, listed, percent_up
 from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import Notice, unheard
 from pramana.guarantees.claims import lacks
@@ -85,18 +85,18 @@ class SubsetUniqueness:
 
     Attributes:
         columns: the columns that the attacker knows.
-        found: people who are unique on them.
+        unique: people who are unique on them.
         people: people who were counted.
     """
 
     columns: tuple[str, ...]
-    found: int
+    unique: int
     people: int
 
     @property
     def share(self) -> float:
         """The share of people who are found."""
-        return self.found / self.people if self.people else 0.0
+        return self.unique / self.people if self.people else 0.0
 
     def sentence(self) -> str:
         """The finding in words."""
@@ -109,14 +109,14 @@ class SubsetUniqueness:
             "An attacker who knows %(columns)s of a person finds %(found)s of %(people)s people "
             "(%(share)s).",
             columns=words,
-            found=numeral(f"{self.found:,}"),
+            found=numeral(f"{self.unique:,}"),
             people=numeral(f"{self.people:,}"),
             share=numeral(percent_up(self.share)),
         )
 
     def to_json(self) -> Form:
         """As JSON."""
-        return plain(self)
+        return json_fields(self)
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class FileRisk:
     def to_json(self) -> Form:
         """As JSON."""
         together = "" if self.together is None else " together"
-        return {"records": self.records, "unchanged_columns": list(self.columns)} | plain(
+        return {"records": self.records, "unchanged_columns": list(self.columns)} | json_fields(
             self, f"identifiers subsets sampled{together}"
         )
 
@@ -190,7 +190,7 @@ class Publishable:
 
     def to_json(self) -> Form:
         """As JSON."""
-        return plain(self)
+        return json_fields(self)
 
 
 # -- the verdict -----------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def verdict_of(
     subset = risk.beyond(uniqueness_bound(certificate))
     if subset is not None:
         beyond.append(subset.sentence())
-        if worst is not None and worst.found > subset.found:
+        if worst is not None and worst.unique > subset.unique:
             beyond.append(worst.sentence())
     beyond += _unchanged_words(certificate, risk)
     if beyond:
@@ -414,9 +414,9 @@ def uniqueness(
     counts = count_unique(table, {*filter(None, searched), everything}, drawn=drawn)
     widening: list[SubsetUniqueness] = []  # subsets that find more people than all narrower ones
     for wider in sorted(filter(None, searched), key=len):
-        if not widening or counts[wider].found > widening[-1].found:
+        if not widening or counts[wider].unique > widening[-1].unique:
             widening.append(counts[wider])
-    most = max((subset.found for subset in widening), default=0)
+    most = max((subset.unique for subset in widening), default=0)
     together = counts[everything]
     return FileRisk(
         records=table.rows,
@@ -424,7 +424,7 @@ def uniqueness(
         identifiers=identifiers(table, suspects),
         subsets=tuple(widening),
         sampled=table.rows > COUNTED,
-        together=together if len(names) > WIDEST and together.found > most else None,
+        together=together if len(names) > WIDEST and together.unique > most else None,
     )
 
 

@@ -143,7 +143,7 @@ def test_an_owner_audits_attacks_and_reports_on_reports():
     assert {"likeliest record", "nearest record", "inference of ill"} <= set(names)
     assert audit.measured[1].value > audit.measured[1].baseline
     assert "whole records" in " ".join(audit.notes)
-    assert audit.unchanged.found == 0
+    assert audit.unchanged.matched == 0
     assert api.attack("linkage", release, knowledge=truth()).holds
     assert api.attack("repeated", release, knowledge=truth(), times=2).holds
     recovered = api.attack("recovery", release, knowledge=truth()).figures

@@ -85,11 +85,11 @@ class SparkOpened(OpenedTable):
         """The same records with functions of some columns in their place, by the workers."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        plain = pa.schema([item.with_nullable(True) for item in schema])
+        nullable = pa.schema([item.with_nullable(True) for item in schema])
         begin, frame = self.beginning()
         step = MapBatches(partial(_mapped_anywhere, functions, schema), schema)
-        with one_line(), packed(frame, begin, (step,), Typed(plain)) as task:
-            made = map_in_arrow(frame, task, from_arrow_schema(plain))
+        with one_line(), packed(frame, begin, (step,), Typed(nullable)) as task:
+            made = map_in_arrow(frame, task, from_arrow_schema(nullable))
         arrow = _arrow_schema(made)
         parts = partial(_to_driver, made, arrow)
         return replace(self, schema=arrow, source=made, opener=parts, known={})

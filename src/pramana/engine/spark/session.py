@@ -59,12 +59,12 @@ def one_line() -> Iterator[None]:
 
 def _translated(error: Exception) -> PramanaError:
     text = str(error)
-    if found := OURS.search(text):
-        kind = getattr(errors, found[1], InputError)
-        return kind(found[2].strip()) if issubclass(kind, PramanaError) else InputError(found[2])
-    if found := NO_PACKAGE.search(text):
+    if match := OURS.search(text):
+        kind = getattr(errors, match[1], InputError)
+        return kind(match[2].strip()) if issubclass(kind, PramanaError) else InputError(match[2])
+    if match := NO_PACKAGE.search(text):
         return MissingExtra(
-            f"Spark's workers lack {found[1]}. Install 'pramana[spark]' in the Python that "
+            f"Spark's workers lack {match[1]}. Install 'pramana[spark]' in the Python that "
             "PYSPARK_PYTHON names, on every machine."
         )
     condition = _condition(error)
@@ -103,8 +103,8 @@ def _column(error: Exception, text: str) -> str:
     if read is not None:
         parameters = read() or {}
     name = parameters.get("column")
-    if name is None and (found := re.search(r"[Cc]olumn:? ?[\[`]+([\w ]+)[\]`]", text)):
-        name = found[1]
+    if name is None and (match := re.search(r"[Cc]olumn:? ?[\[`]+([\w ]+)[\]`]", text)):
+        name = match[1]
     return f"'{str(name).strip('[]`')}'" if name else "one"
 
 
@@ -233,9 +233,9 @@ def require_java() -> None:
             version_text = run.stderr
         except OSError:
             version_text = ""
-    found = re.search(r'version "(?:1\.)?(\d+)', version_text)
-    if found is None or int(found[1]) < OLDEST_JAVA:
-        there = "and none was found" if found is None else f"found {found[1]}"
+    match = re.search(r'version "(?:1\.)?(\d+)', version_text)
+    if match is None or int(match[1]) < OLDEST_JAVA:
+        there = "and none was found" if match is None else f"found {match[1]}"
         raise MissingExtra(
             f"Spark needs a Java runtime of version {OLDEST_JAVA} or later, {there}. Install one, "
             "or set JAVA_HOME."

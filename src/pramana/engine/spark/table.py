@@ -128,12 +128,12 @@ class SparkTable(SteppedTable):
         """A data frame that can be computed while the block runs."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in self.schema()])
+        typed = pa.schema([pa.field(item.name, _spark_type(item.type)) for item in self.schema()])
         with (
             self._staged() as (frame, begin, functions),
-            packed(frame, begin, functions, Typed(plain)) as task,
+            packed(frame, begin, functions, Typed(typed)) as task,
         ):
-            yield map_in_arrow(frame, task, from_arrow_schema(plain))
+            yield map_in_arrow(frame, task, from_arrow_schema(typed))
 
     def _summaries(self, function: Callable[[Iterator[pa.RecordBatch]], Any]) -> Iterator[Any]:
         with one_line(), self._staged() as (frame, begin, functions):
@@ -185,9 +185,9 @@ def _counted(columns: tuple[Column, ...], batches: Iterator[pa.RecordBatch]) -> 
     return counter.result()
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _spark_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
-        return _plain(kind.value_type)
+        return _spark_type(kind.value_type)
     if pa.types.is_unsigned_integer(kind):
         return {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}.get(
             kind.bit_width, pa.decimal128(20, 0)
@@ -247,11 +247,11 @@ class SparkEngine:
         if self.serves(opened.source):
             return opened.source
         table = opened.to_arrow()
-        plain = [
+        fields = [
             (f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
             for f in table.schema
         ]
-        return like.sparkSession.createDataFrame(table.cast(pa.schema(plain)))
+        return like.sparkSession.createDataFrame(table.cast(pa.schema(fields)))
 
 
 SPARK: Final = SparkEngine()

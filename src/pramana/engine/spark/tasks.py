@@ -58,11 +58,11 @@ def finished_parts(folder: Path, written: Sequence[tuple[int, int]]) -> None:
     for place in folder.iterdir():
         if place.name not in parts:
             shutil.rmtree(place) if place.is_dir() else place.unlink()
-    found = sum(_records(folder / name) for name in parts)
-    if found != sum(parts.values()):
+    present = sum(_records(folder / name) for name in parts)
+    if present != sum(parts.values()):
         raise InvalidTable(
             f"All {sum(parts.values()):,} records must lie in the release folder when the workers "
-            f"are done, and {found:,} do. Choose a folder that the driver and every worker share."
+            f"are done, and {present:,} do. Choose a folder that the driver and every worker share."
         )
 
 
@@ -159,11 +159,11 @@ class Partition:
                 raise InvalidTable(ANOTHER.format(name=name))
         self.noted.update(marks)
 
-    def _require_counted(self, partition: int, found: int) -> None:
-        if found != self.sizes[partition]:
+    def _require_counted(self, partition: int, present: int) -> None:
+        if present != self.sizes[partition]:
             raise InvalidTable(
                 f"A partition must have the same records every time it is read; number {partition} "
-                f"had {self.sizes[partition]:,} and now has {found:,}. Write the data "
+                f"had {self.sizes[partition]:,} and now has {present:,}. Write the data "
                 "frame to Parquet and protect that."
             )
 

@@ -253,10 +253,10 @@ class Saddle:
 
     def have(self, inflow: FloatArray, leaving: FloatArray) -> FloatArray:
         """What each need has of what it asks."""
-        found: FloatArray = (self.covers @ inflow - self.leaves @ leaving)[self.row]
+        received: FloatArray = (self.covers @ inflow - self.leaves @ leaving)[self.row]
         needs, mover = self._of_movers
-        found[needs] += leaving[mover]
-        return found
+        received[needs] += leaving[mover]
+        return received
 
     def cost(self, inflow: FloatArray, leaving: FloatArray) -> float:
         """The cost of an answer, with the curved cost of leaving."""

@@ -202,14 +202,14 @@ class _Prices:
 
     def neighbours(self, codes: IntArray, pins: BoolArray) -> tuple[IntArray, IntArray]:
         """The cells, those with one key changed to the best other value, and their origins."""
-        found, every = [codes], np.arange(len(codes))
+        cells, every = [codes], np.arange(len(codes))
         for key in range(codes.shape[1]):
             score = self._scores(codes, key)
             score[every, codes[:, key]] = -2.0
             other = codes.copy()
             other[:, key] = np.where(pins[:, key], codes[:, key], score.argmax(axis=1))
-            found.append(other)
-        return np.concatenate(found), np.tile(every, len(found))
+            cells.append(other)
+        return np.concatenate(cells), np.tile(every, len(cells))
 
     def _scores(self, codes: IntArray, key: int) -> FloatArray:
         """What each value of a key would be worth to each cell, its other keys given."""

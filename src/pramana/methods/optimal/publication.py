@@ -93,7 +93,7 @@ def transitions(matrix: TransitionMatrix) -> tuple[IntArray, IntArray, Words]:
     return rows, columns, weights[rows, columns].astype(np.uint64)
 
 
-def rebuilt(
+def with_moves(
     matrix: TransitionMatrix, rows: IntArray, columns: IntArray, moves: Words
 ) -> TransitionMatrix:
     """A matrix of the same family from its off-diagonal entries."""
@@ -118,7 +118,7 @@ def best_on_grid(
     if better is None:
         return rounded
     rows, columns = np.nonzero((better > 0) & ~np.eye(cells.size, dtype=bool))
-    return rebuilt(matrix, rows, columns, _weights(better[rows, columns]))
+    return with_moves(matrix, rows, columns, _weights(better[rows, columns]))
 
 
 def on_grid(matrix: TransitionMatrix, steps: tuple[float, ...]) -> TransitionMatrix:
@@ -140,7 +140,7 @@ def on_grid(matrix: TransitionMatrix, steps: tuple[float, ...]) -> TransitionMat
     base = np.bincount(rows, lower, minlength=matrix.size)
     raised = np.bincount(rows, up, minlength=matrix.size)[rows] <= room[rows]
     raised[order] |= base[rows[order]] + within <= room[rows[order]] * (1 - 1e-12)
-    return rebuilt(matrix, rows, columns, _weights(np.where(raised, up, lower)))
+    return with_moves(matrix, rows, columns, _weights(np.where(raised, up, lower)))
 
 
 def _grid(steps: tuple[float, ...]) -> FloatArray:
@@ -387,7 +387,7 @@ def with_decoys(
             return matrix
         chosen = free[keystream.permutation(len(free), Stream("decoys", "cells"))[:most]]
         models = movers[order[np.arange(most) % len(movers)]]
-        return rebuilt(matrix, *_with_copies(matrix, models, chosen))
+        return with_moves(matrix, *_with_copies(matrix, models, chosen))
     drawn = _crossed(codes[movers], keystream, count=TRIES * most)
     sizes = [len(labels) for labels in columns]
     flat, listed = cell_numbers(list(drawn.T), sizes), cell_numbers(list(codes.T), sizes)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pramana.base.text import counted, percent_up, plain
+from pramana.base.text import counted, json_fields, percent_up
 from pramana.errors import InvalidTable, TooLarge
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.risk.attacks.attacker_records import Cells, Records
@@ -57,7 +57,7 @@ class OptimalLinkage:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "records bound holds") | {
+        return json_fields(self, "records bound holds") | {
             "attack": "linkage",
             "largest_posterior": self.largest,
             "mean_posterior": self.mean,

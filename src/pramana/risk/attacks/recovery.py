@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from pramana.base.measured_share import FEWEST_TRIALS
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
-from pramana.base.text import percent_down, percent_up, plain
+from pramana.base.text import json_fields, percent_down, percent_up
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.risk.attacks.attacker_records import Records, cells_by_set, rerun
@@ -65,7 +65,7 @@ class Recovery:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "method noise error left components columns")
+        return json_fields(self, "method noise error left components columns")
 
 
 def recover(
@@ -105,10 +105,11 @@ def kept_components(eigenvalues: FloatArray, *, records: int, method: NoiseFilte
 
 
 def recovery_attack(
-    truth: ArrayLike, released: ArrayLike, *, variance: ArrayLike
+    true_values: ArrayLike, released: ArrayLike, *, variance: ArrayLike
 ) -> tuple[Recovery, ...]:
     """Both attacks on records with known true values, in units of each column's noise."""
-    original, seen = np.asarray(truth, dtype=np.float64), np.asarray(released, dtype=np.float64)
+    original = np.asarray(true_values, dtype=np.float64)
+    seen = np.asarray(released, dtype=np.float64)
     if original.shape != seen.shape:
         raise InvalidNumber("The true and the released records must be the same ones.")
     units = np.sqrt(np.broadcast_to(np.asarray(variance, dtype=np.float64), (seen.shape[1],)))
@@ -160,7 +161,7 @@ class ReleaseRecovery:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "columns replacement exact released_exact guess") | {
+        return json_fields(self, "columns replacement exact released_exact guess") | {
             "attack": "recovery",
             "additive_noise": [attack.to_json() for attack in self.noise],
         }
@@ -224,13 +225,13 @@ def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseR
     attacked = recovery_attack(original, seen, variance=variance)
     normal = keystream.normals(Stream("plain noise", number), 0, original.size)
     noisy = original + normal.reshape(original.shape) * np.sqrt(variance)
-    plain = recovery_attack(original, noisy, variance=variance)
+    by_noise = recovery_attack(original, noisy, variance=variance)
     error = _error(original, means, np.sqrt(variance))
     informed = Recovery("posterior", attacked[0].noise, error, len(variance), len(variance))
     return ReleaseRecovery(
         columns=(),
         replacement=(*attacked, informed),
-        noise=plain,
+        noise=by_noise,
         exact=float(np.mean([view.right for view in views])),
         released_exact=float(np.mean([view.kept for view in views])),
         guess=float(np.mean([view.guess for view in views])),

@@ -25,7 +25,7 @@ import numpy as np
 
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_number
-from pramana.base.text import percent_down, percent_up, plain, text_down, text_up
+from pramana.base.text import json_fields, percent_down, percent_up, text_down, text_up
 from pramana.errors import InvalidNumber, NotCovered, PramanaError
 from pramana.guarantees.composition import TiedReleases, Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
@@ -234,7 +234,7 @@ class Round:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self)
+        return json_fields(self)
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ class RepeatedAttack:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "column prior gains rounds")
+        return json_fields(self, "column prior gains rounds")
 
 
 def repeated_attack(

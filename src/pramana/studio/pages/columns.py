@@ -32,8 +32,8 @@ from pramana.studio.view import (
     Studio,
     fragment,
     goto,
+    local_page,
     number_in,
-    own_page,
     page,
     part,
     place_in,
@@ -125,7 +125,7 @@ async def roles(request: Request, studio: Studio, form: Form) -> Response:
     after = with_roles(before, asked)
     studio.session.change("Changed roles", schema=after.to_toml(), acknowledged="")
     if not request.headers.get("hx-request"):
-        return goto(own_page(form.get("next"), "/columns"))
+        return goto(local_page(form.get("next"), "/columns"))
     return saved(studio, await _counted(request, studio, {"then": after, "now": before}))
 
 
@@ -208,7 +208,7 @@ def _form_of(request: Request, studio: Studio) -> dict[str, Any]:
     return {
         "place": place,
         "column": column,
-        "profile": next((own for own in profiles if own["column"] == column.name), None),
+        "profile": next((entry for entry in profiles if entry["column"] == column.name), None),
         "role": role_of(schema, column),
         "texts": _texts(looked, column.name),
         "roles": ROLES,
@@ -238,10 +238,10 @@ async def count_one(request: Request, studio: Studio, form: Form) -> Response:
     """How many people would be unique if the form were saved."""
     schema, place = _column_at(request)
     then = _with_column(schema, changed_column(schema.columns[place], form), form.get("role"))
-    return await _counted(request, studio, _beside(schema, then, place))
+    return await _counted(request, studio, _compared(schema, then, place))
 
 
-def _beside(before: Schema, after: Schema, place: int) -> dict[str, Schema]:
+def _compared(before: Schema, after: Schema, place: int) -> dict[str, Schema]:
     """Schemas to compare: with the change, before it, and without any recoding of the column."""
     compared = {"then": after, "now": before}
     column = before.columns[place]
@@ -265,10 +265,10 @@ async def save_one(request: Request, studio: Studio, form: Form) -> Response:
     studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
     if not auto:
         studio.session.notice = gettext("Saved.")
-        return goto(own_page(form.get("next"), f"/columns/{place}"))
+        return goto(local_page(form.get("next"), f"/columns/{place}"))
     if role_of(schema, column) != role_of(changed, changed.columns[place]):
         return Response(status_code=204, headers={"HX-Refresh": "true"})  # the form is another one
-    return saved(studio, await _counted(request, studio, _beside(schema, changed, place)))
+    return saved(studio, await _counted(request, studio, _compared(schema, changed, place)))
 
 
 def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:
@@ -356,7 +356,7 @@ async def coarsen_one(request: Request, studio: Studio, form: Form) -> Response:
     studio.session.notice = gettext(
         "%(column)s is rounded and cut at the top. Undo takes it back.", column=column.name
     )
-    return goto(own_page(form.get("here"), f"/columns/{place}"))
+    return goto(local_page(form.get("here"), f"/columns/{place}"))
 
 
 @PAGES.post("/columns/{place}/reset")

@@ -97,7 +97,7 @@ async def example(studio: Studio) -> Response:
 
 
 @PAGES.get("/open/found")
-async def found(request: Request, studio: Studio) -> Response:
+async def preview(request: Request, studio: Studio) -> Response:
     """The preview of the file."""
     if not studio.session.now.file:
         raise InputError("Choose a file first.")

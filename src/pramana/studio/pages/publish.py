@@ -39,8 +39,8 @@ from pramana.studio.view import (
     Studio,
     fragment,
     goto,
+    local_page,
     option_values,
-    own_page,
     page,
     part,
 )
@@ -434,7 +434,7 @@ async def save_code(studio: Studio, form: Form) -> Response:
     for name in names:
         write_whole(session.place(name), files[name], force=force)
     session.notice = f"{', '.join(names[:-1])} and {names[-1]} are written."
-    return goto(own_page(form.get("here"), "/code"))
+    return goto(local_page(form.get("here"), "/code"))
 
 
 @PAGES.post("/code/back")

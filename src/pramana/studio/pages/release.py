@@ -289,7 +289,7 @@ async def choices(request: Request, studio: Studio) -> Response:
 
 
 @PAGES.get("/table/found")
-async def found(request: Request, studio: Studio) -> Response:
+async def table_result(request: Request, studio: Studio) -> Response:
     """The table."""
     job = _table_job(request, studio)
     return await part(
@@ -385,7 +385,7 @@ async def choices_model(request: Request, studio: Studio) -> Response:
 
 
 @PAGES.get("/model/found")
-async def found_model(request: Request, studio: Studio) -> Response:
+async def model_result(request: Request, studio: Studio) -> Response:
     """The coefficients."""
     job, poll = _model_job(request, studio), poll_of(request)
     return await part(request, job, "parts/model.html", poll=poll, query=query_of(request))

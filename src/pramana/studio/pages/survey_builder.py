@@ -393,8 +393,8 @@ def _arranged(questions: list[dict[str, Any]], do: str) -> int | None:
 
 def _number(text: str) -> int | float | str:
     """A number where it reads as one; what else was typed stays for the check of the survey."""
-    plain = text.replace(",", "")
+    digits = text.replace(",", "")
     try:
-        return int(plain) if re.fullmatch(r"-?\d{1,15}", plain) else float(plain)
+        return int(digits) if re.fullmatch(r"-?\d{1,15}", digits) else float(digits)
     except ValueError:
         return text
