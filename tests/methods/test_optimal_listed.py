@@ -19,9 +19,8 @@ from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, Infeasible, OutsideDomain, TooLarge
 from pramana.mechanisms.mechanism import matrix_from_json
 from pramana.mechanisms.sparse_rows import ListedCells
-from pramana.methods.optimal import listing, search
-from pramana.methods.optimal.covering import cover
-from pramana.methods.optimal.listing import listed_cells
+from pramana.methods.optimal import covering, search
+from pramana.methods.optimal.covering import cover, listed_cells
 from pramana.methods.optimal.method import Optimal
 from pramana.methods.optimal.publication import with_decoys
 from pramana.methods.optimal.search import optimal_design
@@ -292,8 +291,8 @@ def test_more_rare_combinations_than_can_be_designed_for_are_refused_at_once(mon
     """With the key that is in most of them, before any program is solved."""
     counts = counts_of(people())
     asked = {"rules": CellRules(), "width": 2}
-    monkeypatch.setattr(listing, "cover", None)
-    monkeypatch.setattr(listing, "MOST_NEEDS", 100)
+    monkeypatch.setattr(covering, "cover", None)
+    monkeypatch.setattr(covering, "MOST_NEEDS", 100)
     with pytest.raises(TooLarge, match="at most 100") as error:
         listed_cells(counts, ALPHA, **asked)
     assert error.value.fields["column"] == "k0"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.release.portable import _r
+from pramana.release.documentation import _r
 from tests.release.portable import SCHEMA, answers, releases, table
 
 COMMENT = re.compile(r"<script>(.*?)</script>", re.DOTALL)

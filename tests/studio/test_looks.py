@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pramana.studio
-from pramana.base.look import tokens
+from pramana.base.charts import tokens
 
 HOME = Path(pramana.studio.__file__).parent
 SCROLLED = re.compile(r"\.([a-z-]+) \{[^}]*overflow(?:-[xy])?: auto")

@@ -20,8 +20,7 @@ import pyarrow as pa
 from pramana.analysis import population_weights
 from pramana.analysis.association import IndependenceTest
 from pramana.analysis.attribute_sampling_sums import require_sets
-from pramana.analysis.calibration import Margins, margins_of
-from pramana.analysis.estimates import Estimate, frame_of
+from pramana.analysis.estimates import Estimate, Margins, frame_of, margins_of
 from pramana.analysis.quantiles import require_shares
 from pramana.analysis.question import (
     CountMethod,

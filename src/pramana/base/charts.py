@@ -1,4 +1,4 @@
-"""Charts of Altair as SVG and PNG, by vl-convert: no browser is needed.
+"""Charts of Altair as SVG and PNG, by vl-convert: no browser is needed. The style of pages.
 
 The same numbers give the same bytes. All other modules use the plotting library through this one.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +31,12 @@ RESERVED_NAMES = re.compile(
 
 LOOKED_THROUGH = False
 """Whether Altair validates each chart, which takes as long as drawing it: in tests alone."""
+
+
+@cache
+def tokens() -> str:
+    """The style sheet that comes first in every page."""
+    return files("pramana.base").joinpath("tokens.css").read_text(encoding="utf-8")
 
 
 def altair() -> Any:

@@ -17,16 +17,19 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pramana.errors import InvalidNumber, harmless
 from pramana.types import Form
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Number = Fraction | float | int
 """As text, a float is the shortest decimal that is read back as that float."""
@@ -417,3 +420,18 @@ def _parts(text: str, marks: str) -> list[tuple[str, str]]:
         at = part.end()
         if not parts[-1][1]:
             return parts
+
+
+def text_templates(package: str, folder: str, **filters: Callable[[Any], Any]) -> Environment:
+    """Templates of text files in a folder of a package; values pass the filter of a language."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(  # noqa: S701 - no pages
+        loader=PackageLoader(package, folder),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters |= filters
+    return templates

@@ -27,7 +27,7 @@ from pramana.base.atomic_files import (
     whole_folder,
     write_whole,
 )
-from pramana.base.look import tokens
+from pramana.base.charts import tokens
 from pramana.base.processes import defer_signals
 from pramana.base.randomness import Keystream
 from pramana.collect.channel import are_all_combinations

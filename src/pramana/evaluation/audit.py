@@ -45,10 +45,9 @@ from pramana.risk.attacks.attacker_records import (
     require_belongs,
     require_matrices,
 )
-from pramana.risk.attacks.bayes_linkage import optimal_linkage
 from pramana.risk.attacks.closest_record import closest_risk
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
-from pramana.risk.attacks.linkage import TRIALS, Links
+from pramana.risk.attacks.linkage import TRIALS, Links, optimal_linkage
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
 from pramana.risk.attacks.recovery import recovery_of_release
 from pramana.risk.attacks.repeated_releases import compose_releases, repeated_attack

@@ -15,8 +15,7 @@ from importlib.resources import as_file
 from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from pramana.base.charts import fitting_svg, readable, standalone_svg
-from pramana.base.look import tokens
+from pramana.base.charts import fitting_svg, readable, standalone_svg, tokens
 from pramana.base.translation import gettext, language
 from pramana.errors import MissingExtra
 

@@ -7,10 +7,9 @@ How it works::
                  token, Host, Origin, headers
     session.py   the steward's decisions, state after state, in ``FOLDER/.pramana-studio``
     jobs.py      the queue before the worker process: progress, cancel, kept results
-    worker.py    that process: tables stay open there, and only there
+    worker.py    that process: tables stay open there, and only there; processes that serve surveys
     tasks.py     its tasks: functions that call ``api`` and return JSON data
     analyst.py   its tasks on a release
-    collecting.py  processes that serve surveys
     view.py      templates, forms, and parts of pages that are filled in when a job is done
     pages/       the pages, one module a step
 

@@ -30,7 +30,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pramana import api
-from pramana.base.look import tokens
+from pramana.base.charts import tokens
 from pramana.base.processes import load_for_threads
 from pramana.base.translation import accepted, gettext, in_language
 from pramana.errors import InputError, PramanaError

@@ -24,9 +24,9 @@ from pramana import Schema, api
 from pramana.base.text import pasted
 from pramana.base.translation import gettext, language, mark_templates, noop, numeral
 from pramana.errors import InputError, PramanaError
-from pramana.studio.collecting import Collectors
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession, without_options
+from pramana.studio.worker import Collectors
 
 MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = noop("The page is out of date. Load it again.")

@@ -5,6 +5,8 @@ already: live counts and sliders never wait for a release that is being written.
 
 It ends when its parent does, however that ends, and on request: what it was writing is then
 removed, as after an interruption of a command.
+
+Surveys that take answers are served by further processes, to this machine alone (``Collectors``).
 """
 
 from __future__ import annotations
@@ -19,15 +21,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from multiprocessing import parent_process
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import FrameType
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict
 
 from pramana import api
-from pramana.base.processes import defer_during_import, give_back, load_for_threads
+from pramana.base.processes import (
+    defer_during_import,
+    give_back,
+    isolate_children,
+    listener_at,
+    load_for_threads,
+)
 from pramana.base.translation import in_language
-from pramana.errors import Notice, PramanaError, is_heard
+from pramana.errors import InputError, Notice, PramanaError, is_heard
 
 PROGRESS_EVERY: Final = 0.1
 """Seconds between two messages about progress."""
@@ -254,3 +263,70 @@ def end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+HERE: Final = "127.0.0.1"
+PATIENCE: Final = 60.0
+"""Seconds for a collector to begin, and to end."""
+
+Collected: TypeAlias = tuple[Path, int | None]
+"""A survey folder, in a panel with a wave."""
+
+
+class Collectors:
+    """The processes that take answers, and their addresses."""
+
+    def __init__(self) -> None:
+        self._running: dict[Collected, tuple[Any, str]] = {}
+        self._turn = threading.Lock()
+
+    def address(self, survey: Collected) -> str:
+        """Where people answer; empty where no answers are taken."""
+        process, address = self._running.get(survey, (None, ""))
+        return address if process is not None and process.is_alive() else ""
+
+    def start(self, survey: Collected, database: str | None) -> None:
+        """Take answers."""
+        with self._turn:
+            if self.address(survey):
+                return
+            isolate_children()
+            context = get_context("spawn")
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(
+                target=_collect, args=(theirs, *survey, database), daemon=True
+            )
+            process.start()
+            theirs.close()
+            try:
+                said = ours.recv() if ours.poll(PATIENCE) else "The survey could not be started."
+            except EOFError:
+                said = "The survey could not be started."
+            if isinstance(said, str):
+                process.terminate()
+                raise InputError(said)
+            self._running[survey] = (process, f"http://{HERE}:{said}/")
+
+    def stop(self, survey: Collected) -> None:
+        """Take no more answers for now."""
+        with self._turn:
+            process, _ = self._running.pop(survey, (None, ""))
+            if process is not None:
+                process.terminate()
+                process.join(PATIENCE)
+
+    def close(self) -> None:
+        """Stop all."""
+        for survey in list(self._running):
+            self.stop(survey)
+
+
+def _collect(pipe: Connection, folder: Path, wave: int | None, database: str | None) -> None:
+    """Serve a survey, and say at which port; or why not."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    try:
+        with listener_at(HERE, 0) as at:
+            ready = partial(pipe.send, at.getsockname()[1])
+            api.serve_folder(folder, at, wave=wave, database=database, ready=ready)
+    except PramanaError as error:
+        pipe.send(str(error))

@@ -19,7 +19,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
-from pramana.risk.attacks.bayes_linkage import exact_posterior
+from pramana.risk.attacks.linkage import exact_posterior
 from pramana.risk.attacks.repeated_releases import compose_releases, earlier_releases
 from pramana.schema.domains import Categories
 from pramana.schema.roles import Role

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pramana.errors import InvalidTable, TooLarge
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture
-from pramana.risk.attacks import bayes_linkage as optimal
+from pramana.risk.attacks import linkage as optimal
 from pramana.risk.attacks.attacker_records import Records
-from pramana.risk.attacks.bayes_linkage import exact_posterior, optimal_linkage, scaled_posterior
+from pramana.risk.attacks.linkage import exact_posterior, optimal_linkage, scaled_posterior
 
 tables = st.integers(1, 5).flatmap(
     lambda n: st.lists(st.lists(st.floats(0.01, 1), min_size=n, max_size=n), min_size=n, max_size=n)
@@ -138,7 +138,7 @@ def test_blocks_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> No
     truth, released = (Records(part, anonymity_set, (None, None)) for part in (codes, moved))
 
     whole = optimal_linkage(mechanism, truth, released)
-    monkeypatch.setattr(optimal, "MOST_PAIRS", 200)
+    monkeypatch.setattr(optimal, "MOST_HELD_PAIRS", 200)
     parts = optimal_linkage(mechanism, truth, released)
 
     assert parts.largest == pytest.approx(whole.largest, rel=1e-4)

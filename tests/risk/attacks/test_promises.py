@@ -22,7 +22,7 @@ from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.methods.base import METHODS
 from pramana.microaggregation.anonymisation import anonymise, key_of, replace_keys
 from pramana.microaggregation.clustering import form_groups
-from pramana.risk.attacks.bayes_linkage import exact_posterior
+from pramana.risk.attacks.linkage import exact_posterior
 from pramana.risk.attacks.microaggregated import link_chances
 from pramana.schema.joint_cells import Counts
 from pramana.schema.roles import Role

@@ -17,8 +17,7 @@ from pramana.io.opening import open_table
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import UniformMixture
 from pramana.risk.attacks.attacker_records import Records, read_pair, rerun
-from pramana.risk.attacks.bayes_linkage import exact_posterior
-from pramana.risk.attacks.linkage import expected_released, nearest_scores
+from pramana.risk.attacks.linkage import exact_posterior, expected_released, nearest_scores
 from pramana.risk.attacks.scores import likelihood_scores
 
 SEX, AGE = ("f", "m"), ("young", "middle", "old")

@@ -25,7 +25,7 @@ from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.methods.base import Method, option, single_target
 from pramana.methods.context import DesignContext, randomised
 from pramana.methods.optimal.cells import DONORS, LOSSES, Donors, KeyCells, Loss, numbers_by_label
-from pramana.methods.optimal.listing import WHOLE, listed_cells
+from pramana.methods.optimal.covering import WHOLE, listed_cells
 from pramana.methods.optimal.publication import (
     BIASED,
     FEW_CELLS,
