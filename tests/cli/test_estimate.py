@@ -20,6 +20,9 @@ from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Schema
 from tests.release.people import SCHEMA, people, plan
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"q2"}
+
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory):

@@ -76,14 +76,37 @@ def test_the_error_is_that_of_the_comparison(advice, people):
 
 def test_no_method_is_recommended_that_is_of_no_use(people, monkeypatch):
     """It is said, with the best that there is, and no command is given to paste."""
-    monkeypatch.setattr("pramana.evaluation.advise.USABLE", 0.05)
+    monkeypatch.setattr("pramana.evaluation.trials.PRECISE", 0.001)
     advice = api.advise(people, SCHEMA, k=390, methods=["retention"], asked=ASKED[:1])
     assert advice.best is not None
     assert advice.best.error > 0.05
     assert advice.recommended is None
     assert advice.to_json()["recommended"] is None
-    assert advice.why()[0].startswith("No method is usable at k = 390: the best is retention")
+    assert advice.why()[0].startswith("Not publishable: no method is usable at k = 390.")
+    assert "the best is retention" in advice.why()[0]
     assert advice.commands("people.csv", "schema.toml") == []
+
+
+def test_each_method_has_the_colour_of_its_release(people):
+    """Incomes that nobody shares make it amber; without them it can be green."""
+    heads, _ = api.advise(people, SCHEMA, k=5, methods=["retention"]).rows()
+    place = heads.index("verdict")
+    for schema, colour in ((SCHEMA, "amber"), (Schema(SCHEMA.columns[:2]), "green")):
+        table = people.select(list(schema.names))
+        advice = api.advise(table, schema, k=5, methods=["retention"])
+        (row,) = advice.rows()[1]
+        assert row[place] == colour
+        assert advice.to_json()["methods"][0]["verdict"]["colour"] == colour
+
+
+def test_a_question_with_a_large_error_makes_no_method_usable(people):
+    """Ten per cent in the median are asked for, whatever the other questions."""
+    advice = api.advise(people, SCHEMA, k=5, methods=["retention"], asked=ASKED)
+    assert advice.best is not None
+    worst = max(question.median or question.loss for question in advice.best.questions)
+    assert worst > 0.1
+    assert advice.recommended is None
+    assert advice.why()[0].startswith("Not publishable: no method is usable at k = 5.")
 
 
 def test_a_table_that_protect_refuses_is_said_first(people):
@@ -110,8 +133,6 @@ def test_a_release_that_is_amber_by_any_method_is_said(people, drop):
 
 def test_costs_are_told_in_the_terms_of_the_question(advice, people):
     """By hand: a mean by group, its relative error in the middle and the largest one."""
-    best = advice.recommended
-    assert best is not None
     assert "income by region: median error " in advice.why()[0]
     assert ", worst group " in advice.why()[0]
     truth = QuestionLoss("income by x", "means", 0.1, answered=True, median=0.031, worst=0.062)

@@ -229,8 +229,9 @@ def test_the_first_design_is_made_and_its_release_asked(place: Path, capsys, row
     rng = np.random.default_rng(9)
     columns = {name: rng.integers(0, 12, rows) for name in ("age", "region", "sex", "educ", "race")}
     csv.write_csv(pa.table(columns | {"weight": rng.uniform(1, 9, rows)}), place / "few.csv")
-    (design,) = printed(capsys, "describe", "few.csv", "-o", "few.toml")
-    assert design == f"pramana design few.csv --schema few.toml --k {k}"
+    (advise,) = printed(capsys, "describe", "few.csv", "-o", "few.toml")
+    assert advise == f"pramana advise few.csv --schema few.toml --k {k}"
+    design = advise.replace("advise", "design", 1)
     *_, protect = printed(capsys, *read_by_shell(design))
     told = printed(capsys, *read_by_shell(protect))
     paste_all(capsys, told)

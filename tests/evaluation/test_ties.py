@@ -15,6 +15,9 @@ from pramana.schema.domains import Bins, Categories
 from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"income"}
+
 SCHEMA = Schema(
     (
         Column("age", Role.KEY, Bins(tuple(float(edge) for edge in range(0, 101, 10)))),

@@ -44,12 +44,13 @@ def test_a_question_that_children_skip_gets_a_rule():
 
 
 def test_an_income_that_children_have_not_is_named():
-    """Released unchanged it tells who is a child: no rule helps, so that is said."""
+    """Released unchanged it tells who is a child: it is dropped, and the reason says so."""
     income = [None if years < 15 else float(v) for years, v in
               zip(AGE, RNG.integers(1, 40, N) * 100, strict=True)]  # fmt: skip
     found = pm.describe(pa.table({"age": np.minimum(AGE // 15, 4), "income": income, "sex": SEX}))
-    entries = dict(proposals_of(found, "income"))
-    assert "bin that key, or drop" in entries['role = "identifier"']
+    (profile,) = (profile for profile in found.profiles if profile.name == "income")
+    assert profile.withheld
+    assert "income gives age away" in profile.why
 
 
 def test_values_that_are_missing_by_chance_follow_from_nothing():

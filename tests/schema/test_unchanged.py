@@ -25,7 +25,9 @@ def added(columns, settled=(), most=0.05):
     """What each column adds, in the order given."""
     opened = open_table(pa.table(columns))
     rest = [name for name in columns if name not in settled]
-    return contributions(opened, dict.fromkeys(settled, NOTHING), rest, tally(opened), most)
+    return contributions(
+        opened, dict.fromkeys(settled, NOTHING), dict.fromkeys(rest), tally(opened), most
+    )
 
 
 def test_contributions_by_hand():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pramana import Schema, api
 from pramana.base.atomic_files import free_name, require_free, write_whole
 from pramana.base.rounding import as_whole
-from pramana.base.text import as_file, pasted
+from pramana.base.text import as_file, pasted, percent_up
 from pramana.cli.options import names_of, original_data, reading
 from pramana.cli.rendering import bullet, note, out, show_json, table_of
 from pramana.errors import InputError
@@ -132,9 +132,10 @@ def _next_step(
         named = [*look, "--keys", "A,B", *read, "-o", place, "--force"]
         return f"{to} is written. It has no keys yet: name them: {pasted(named)}"
     k = str(api.usual_k(description.records))
-    design = ["pramana", "design", file, "--schema", place, "--k", k, *read]
+    advise = ["pramana", "advise", file, "--schema", place, "--k", k, *read]
     return (
-        f"{to} is written. Check and correct its roles and domains. Then design: {pasted(design)}"
+        f"{to} is written. Check and correct its roles and domains. Then compare methods by the "
+        f"questions that the release must answer (--ask 'income by region'): {pasted(advise)}"
     )
 
 
@@ -196,9 +197,12 @@ def _show_uniques(description: Description) -> None:
         console.print("No key was found: name the columns that identify people with --keys.")
     unchanged = [one for one in description.profiles if one.adds is not None and not one.withheld]
     if unchanged:
+        found, k = sum(one.adds or 0 for one in unchanged), api.usual_k(description.records)
         console.print(
-            f"{sum(one.adds or 0 for one in unchanged):,} of {description.records:,} records are "
-            f"unique on the unchanged columns: {', '.join(one.name for one in unchanged)}.",
+            f"{found:,} of {description.records:,} records "
+            f"({percent_up(found / description.records)}) are unique on the unchanged columns: "
+            f"{', '.join(one.name for one in unchanged)}. A guarantee of k = {k} is 1/k = "
+            f"{percent_up(1 / k)}; columns were chosen to stay below half of it.",
             markup=False,
         )
 

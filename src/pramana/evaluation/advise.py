@@ -4,8 +4,8 @@ Each method is aimed at the same chance (one in k, as its own guarantee says it)
 table, attacked, and asked the owner's questions: tables, means and models. Nothing is published. A
 method that cannot answer a question is out. Of those that link nobody beyond the chance the one
 with the least error is recommended; ties go to the guarantee that holds whatever the data are. No
-method is recommended if the error of the best one is above ``USABLE``: changes of the schema are
-tried then.
+method is recommended if the best one is not usable: a question has a median error above
+``PRECISE``, or a typical table one above ``USABLE``. Changes of the schema are tried then.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ from pramana.evaluation.schema_suggestions import (
     without_columns,
 )
 from pramana.evaluation.trials import (
+    PRECISE,
+    USABLE,
     MethodTrial,
     Scenario,
     asked_in_draws,
@@ -67,13 +69,10 @@ from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Schema
 from pramana.types import Form, Progress, TableLike
-from pramana.verification.whole_file import uniqueness
+from pramana.verification.whole_file import FileRisk, uniqueness
 
 MOST_RECORDS = 100_000
 """Larger tables are tried on a random sample of this many records."""
-
-USABLE = 0.3
-"""A method whose answers have a larger error is not recommended."""
 
 CELLS_SHOWN = 8
 
@@ -117,7 +116,7 @@ class Advice(Shown):
     def recommended(self) -> MethodTrial | None:
         """The best method, if its error leaves something to learn."""
         best = self.best
-        return best if best is not None and best.error <= USABLE else None
+        return best if best is not None and best.usable else None
 
     def why(self) -> list[str]:
         """The recommendation in words."""
@@ -131,7 +130,7 @@ class Advice(Shown):
                 if self.done
                 else "No method could be tried; see the notes."
             )
-        elif best.error > USABLE:
+        elif not best.usable:
             lines += self._unusable(best)
         else:
             lines += self._choice(best)
@@ -151,11 +150,15 @@ class Advice(Shown):
 
     def _unusable(self, best: MethodTrial) -> list[str]:
         """No method is usable: the best one, and the changes that would make one so."""
+        most = f"each question within {100 * PRECISE:g} % in the median"
+        if not best.questions:
+            most = f"a typical table within {100 * USABLE:g} %"
         first = (
-            f"No method is usable at k = {text_down(1 / self.chance, 6)}: the best is "
-            f"{best.scenario.title}, and {_error_words(best)}."
+            f"Not publishable: no method is usable at k = {text_down(1 / self.chance, 6)}. Usable "
+            f"is {most}; the best is {best.scenario.title}, and {_error_words(best)}."
         )
-        helping = [change for change in self.ways if change.error <= USABLE]
+        asked = bool(best.questions)
+        helping = [change for change in self.ways if asked or change.error <= USABLE]
         if helping:
             gains = [change.gain for change in helping]
             return [first, "Each of these changes makes one usable:", *gains]
@@ -176,17 +179,14 @@ class Advice(Shown):
             if others:
                 reason = f"it has the least error of the methods that identify {bound} ({others})"
             if others and best is not min(within, key=lambda one: one.error):
-                what = "changes unique records"
-                if not best.changes_records:
-                    what = "leaves fewest unique records unchanged"
-                reason = f"it {what}; errors of others that identify {bound}: {others}"
+                what = "its release is green"
+                if not best.publishable:
+                    what = "it leaves fewest unique records unchanged"
+                reason = f"{what}; errors of others that identify {bound}: {others}"
         lines = [f"Take {best.scenario.name}: {_error_words(best)}; {reason}."]
-        if within and not best.changes_records:
-            lines.append(
-                f"{in_percent(best.copies or 0.0)} of the unique records are released unchanged: "
-                "the guarantee does not hold against an attacker who knows the keys and other "
-                "columns, and the release may be amber."
-            )
+        if best.verdict is not None and not best.publishable and not self.unprotected:
+            colour, sentence = best.verdict.colour, best.verdict.sentence
+            lines.insert(0, f"Not publishable as it is, because it would be {colour}. {sentence}")
         if beyond and within:
             names = ", ".join(f"{one.scenario.title} {in_percent(one.exposure)}" for one in beyond)
             lines.append(
@@ -201,7 +201,9 @@ class Advice(Shown):
         """Heads and rows of a table of text."""
         words = any(trial.questions for trial in self.tried)
         error = "error of answers" if words else "table error"
-        heads = ("method", "target", error, "strongest link", "unique copied", "time", "")
+        heads = (
+            "method", "target", error, "strongest link", "unique copied", "verdict", "time", ""
+        )  # fmt: skip
         return heads, [self._row(trial) for trial in self.tried]
 
     def _row(self, trial: MethodTrial) -> tuple[str, ...]:
@@ -217,6 +219,7 @@ class Advice(Shown):
             share_text(trial.error) if trial.answers and not trial.unanswered else "",
             "" if trial.link is None else in_percent(trial.link),
             "" if trial.copies is None else in_percent(trial.copies),
+            "" if trial.verdict is None else str(trial.verdict.colour),
             f"{trial.seconds + trial.measuring:.1f} s" if trial.answers else "",
             state,
         )
@@ -318,6 +321,7 @@ def _form(trial: MethodTrial) -> Form:
         "tables": tables,
         "link": trial.link,
         "copies": trial.copies,
+        "verdict": None if trial.verdict is None else trial.verdict.to_json(),
         "lacks": _not_covered(trial),
         "seconds": trial.seconds + trial.measuring,
         "note": trial.note,
@@ -383,7 +387,8 @@ def advise(
     scenarios = list(scenarios_of(described, methods=list(methods or compared()), k=[k]))
     if questions or not methods:
         scenarios += response_scenarios(scenarios, described, opened, questions)
-    asker = _Asker(people, described, wanted, questions)
+    risk = _unchanged_risk(described, people)
+    asker = _Asker(people, described, wanted, questions, risk)
     tried = run_trials(asker.trial, scenarios, progress)
     if not methods:
         larger = run_trials(asker.trial, larger_groups(tried), progress)
@@ -397,10 +402,10 @@ def advise(
         people.rows,
         stated=stated,
         refused_columns=_refused_columns(described, opened),
-        unprotected=_unique_on_unchanged(described, people, 1 / k),
+        unprotected=_unique_on_unchanged(risk, 1 / k),
     )
     best = advice.best
-    if best is None or best.plan is None or best.error < POOR:
+    if best is None or best.plan is None or (best.usable and best.error < POOR):
         return advice
     if questions and advice.recommended is None:
         with unheard(Copies, Warning), shared_groups():
@@ -418,14 +423,17 @@ class _Asker:
         schema: Schema,
         tables: Sequence[tuple[str, ...]],
         questions: Sequence[StatedQuestion],
+        risk: FileRisk,
     ) -> None:
-        self.people, self.schema = people, schema
+        self.people, self.schema, self.risk = people, schema, risk
         self.tables, self.questions = tables, questions
         self.exact = exact_release(schema, people) if questions else None
 
     def trial(self, scenario: Scenario) -> MethodTrial:
         """The trial of one scenario, of a sample of the people where they are many."""
-        return try_scenario(self.people, self.schema, scenario, self._ask, quick=True)
+        return try_scenario(
+            self.people, self.schema, scenario, self._ask, quick=True, risk=self.risk
+        )
 
     def _ask(self, plan: Plan, release: Release) -> Form:
         answers = tuple(answer_of(release, self.people, columns) for columns in self.tables)
@@ -458,11 +466,12 @@ def _usable_changes(asker: _Asker, best: MethodTrial) -> Iterator[SchemaSuggesti
     for change, changed in changes:
         people = recoded(asker.people, changed)
         try:
-            again = _Asker(people, changed, stated_tables(changed), asker.questions)
+            risk = _unchanged_risk(changed, people)
+            again = _Asker(people, changed, stated_tables(changed), asker.questions, risk)
         except PramanaError:
             continue
         trial = again.trial(best.scenario)
-        if trial.answers and trial.answers_all and trial.error <= USABLE:
+        if trial.answers and trial.answers_all and trial.usable:
             yield replace(change, error=trial.error)
 
 
@@ -475,11 +484,15 @@ def _refused_columns(schema: Schema, table: OpenedTable) -> str:
     return ""
 
 
-def _unique_on_unchanged(schema: Schema, table: OpenedTable, chance: float) -> str:
-    """The people who are found by unchanged columns, where more are than the chance allows."""
+def _unchanged_risk(schema: Schema, table: OpenedTable) -> FileRisk:
+    """The people who are found by unchanged columns."""
     names = [column.name for column in schema.released_as_is if not column.noisy]
-    known = tuple(name for name in names if name in schema.known)
-    subset = uniqueness(table, names, known=known).beyond(chance)
+    return uniqueness(table, names, known=tuple(name for name in names if name in schema.known))
+
+
+def _unique_on_unchanged(risk: FileRisk, chance: float) -> str:
+    """The people who are found by unchanged columns, where more are than the chance allows."""
+    subset = risk.beyond(chance)
     return "" if subset is None else subset.sentence()
 
 

@@ -49,7 +49,13 @@ from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import FloatArray, Form, Progress
-from pramana.verification.whole_file import unchanged_by_chance
+from pramana.verification.whole_file import (
+    Colour,
+    FileRisk,
+    Publishable,
+    unchanged_by_chance,
+    verdict_of,
+)
 
 DRAWS = 3
 """Releases that are asked; the first one is attacked."""
@@ -146,6 +152,7 @@ class MethodTrial:
         choices: what the data decided, where an epsilon is stated.
         refusal: the error by which it was refused.
         left_out: whether it was not tried, as it would take long.
+        verdict: the colour that a release would have, and why.
     """
 
     scenario: Scenario
@@ -164,6 +171,7 @@ class MethodTrial:
     choices: DataChoices = ALL_DECLARED
     refusal: PramanaError | None = None
     left_out: bool = False
+    verdict: Publishable | None = None
 
     @property
     def method(self) -> type[Method]:
@@ -226,6 +234,18 @@ class MethodTrial:
         """Whether the typical relative error of each question is small."""
         errors = [one.loss if one.median is None else one.median for one in self.questions]
         return max(errors, default=self.error) <= PRECISE
+
+    @property
+    def usable(self) -> bool:
+        """Whether its answers leave something to learn: each question, else a typical table."""
+        return self.precise if self.questions else self.error <= USABLE
+
+    @property
+    def publishable(self) -> bool:
+        """Whether its release would be green; where no verdict is known, changes records."""
+        if self.verdict is None:
+            return self.changes_records
+        return self.verdict.colour is Colour.GREEN
 
     @property
     def changes_records(self) -> bool:
@@ -318,12 +338,12 @@ def response_scenarios(
 
 
 def larger_groups(trials: Sequence[MethodTrial]) -> list[Scenario]:
-    """Larger groups, where the best method leaves more unique records unchanged than is usual.
+    """Larger groups, where the best method leaves too many unique records unchanged.
 
     Members of a larger group have equal keys less often.
     """
     best, chances = best_of(trials), {trial.scenario.chance for trial in trials}
-    if best is None or best.changes_records or len(chances) > 1:
+    if best is None or best.publishable or len(chances) > 1:
         return []
     grouped = [t for t in trials if t.answers_all and t.precise and issubclass(t.method, Grouped)]
     grouped.sort(key=lambda trial: trial.copies or 0.0)
@@ -371,6 +391,7 @@ def try_scenario(
     ask: Callable[[Plan, Release], Form],
     *,
     quick: bool = False,
+    risk: FileRisk | None = None,
 ) -> MethodTrial:
     """Design, protect, ask and attack.
 
@@ -380,6 +401,7 @@ def try_scenario(
         scenario: method and target.
         ask: asks a release; returns fields of the trial: questions, losses, answers, errors.
         quick: whether slow methods are left out, and only some people are attacked.
+        risk: of the unchanged columns, for a verdict on the release.
     """
     if scenario.refused:
         return MethodTrial(scenario, note=scenario.refused)
@@ -407,6 +429,12 @@ def try_scenario(
         if not trial.changes_records:
             by_chance = unchanged_by_chance(certificate.true_schema, release.opened)
             trial = replace(trial, by_chance=by_chance)
+        if risk is not None:
+            published = replace(
+                certificate, claims=plan.published, reproducible=False, accepted_risk=()
+            )
+            verdict = verdict_of(published, replace(risk, by_chance=trial.by_chance))
+            trial = replace(trial, verdict=verdict)
         attacks = link_risks(
             release,
             table,
@@ -452,15 +480,18 @@ def in_percent(share: float, rounded: Callable[[float], str] = percent_up) -> st
 UNNOTICED = 1e-4
 """Shares below this are treated as equal."""
 
+USABLE = 0.3
+"""Error of a typical table, at most, of a method that is recommended without questions."""
+
 PRECISE = 0.1
-"""With smaller errors, a method that changes unique records is taken before one that does not."""
+"""Median error of each question, at most, of a method that is recommended."""
 
 ONE_CHANCE = (
     "The recommended scenario answers every question and identifies at most one person in k. "
     f"Scenarios with errors of at most {100 * PRECISE:g} % in every question come first. Among "
-    "them, the one with the least loss is taken that leaves at most 1/k of the unique records "
-    "unchanged, or else the one that leaves fewest. If no scenario meets 1/k, the one that "
-    "identifies fewest people is taken."
+    "them, the one with the least loss is taken whose release is green, or else the one that "
+    "leaves fewest unique records unchanged. If no scenario meets 1/k, the one that identifies "
+    "fewest people is taken."
 )
 """The rule of every recommendation."""
 
@@ -469,9 +500,9 @@ def best_of(trials: Iterable[MethodTrial]) -> MethodTrial | None:
     """The one to take of scenarios aimed at one chance; the rule of every recommendation.
 
     It answers every question, its exposure is within the chance, and its loss is the least. Ties go
-    to methods that do not depend on the data. Methods that change unique records and lose
-    little come first, then those that lose little and leave fewest unchanged. Where none is within
-    the chance, the least exposed.
+    to methods that do not depend on the data. Methods whose releases are green and lose little come
+    first, then those that lose little and leave fewest unique records unchanged. Where none is
+    within the chance, the least exposed.
     """
     able = [trial for trial in trials if trial.answers_all]
 
@@ -480,9 +511,9 @@ def best_of(trials: Iterable[MethodTrial]) -> MethodTrial | None:
 
     within = [trial for trial in able if trial.exposure <= (trial.scenario.chance or 0.0)]
     precise = [trial for trial in within if trial.precise]
-    changed = [trial for trial in precise if trial.changes_records]
-    if precise and not changed:
+    green = [trial for trial in precise if trial.publishable]
+    if precise and not green:
         return min(precise, key=lambda trial: (round(trial.copies or 0.0, 2), *order(trial)))
     if within:
-        return min(changed or within, key=order)
+        return min(green or within, key=order)
     return min(able, key=lambda trial: (trial.exposure, *order(trial)), default=None)

@@ -8,7 +8,7 @@ published but the names of the columns that the owner accepted.
 How well an unchanged column predicts a randomised one is measured by leaving out one record at a
 time: a record is predicted if its value is the most frequent one among the other records with the
 same unchanged value. The strength is the share of the errors without the unchanged column that this
-avoids (Goodman and Kruskal's lambda).
+avoids (Goodman and Kruskal's lambda). Single values that tell a key are refused as well.
 
 A guarantee about linking bounds the chance of a correct match. It does not say that records are
 changed: a method that hands keys round inside groups may release every record unchanged. So the
@@ -35,9 +35,11 @@ from pramana.base.rounding import share_bound, six_sigma
 from pramana.base.text import as_table, json_fields, percent_up, quoted
 from pramana.errors import NotCovered, OutsideDomain, UnknownColumn
 from pramana.schema.codec import comparable, encode, encode_released, flat
-from pramana.schema.joint_cells import joint_groups
+from pramana.schema.group_sizes import in_bins
+from pramana.schema.joint_cells import joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable, words_of
 from pramana.schema.schema import REPORTED, Column, Schema
+from pramana.schema.telling_values import HiddenKey, Telling, telling_values, worst_of
 from pramana.types import Form, IntArray, Words
 from pramana.verification.whole_file import SUSPECT, identifiers, share_alone, spread_words
 
@@ -100,6 +102,28 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
         )
     for columns, key in _determining(sample, doubtful, randomised):
         raise _refused(columns, _gives_away(columns, key), code="gives-away", given_away=key)
+    for telling in _telling(sample, doubtful, randomised):
+        raise _refused(
+            [telling.column], telling.sentence(), code="gives-away", given_away=telling.key
+        )
+
+
+def _telling(
+    sample: pa.Table, unchanged: Sequence[Column], randomised: Sequence[Column]
+) -> list[Telling]:
+    """Unchanged columns of which some values tell a randomised one."""
+    keys = {
+        key.name: HiddenKey(encode(key, sample.column(key.name)).astype(np.int64), len(key.labels))
+        for key in randomised
+        if not key.gridded
+    }
+    batches = [in_bins(batch, [c for c in unchanged if c.drawn]) for batch in sample.to_batches()]
+    values = pa.Table.from_batches(batches, sample.schema if not batches else None)
+    return worst_of(
+        found
+        for column in unchanged
+        for found in telling_values(column.name, value_codes(values.column(column.name)), keys)
+    )
 
 
 def columns_given_away(schema: Schema, table: OpenedTable) -> list[str]:
@@ -109,7 +133,8 @@ def columns_given_away(schema: Schema, table: OpenedTable) -> list[str]:
     if not unchanged or not randomised or not table.rows:
         return []
     sample = _sample(table, [column.name for column in (*unchanged, *randomised)])
-    return [_gives_away(*equal) for equal in _determining(sample, unchanged, randomised)]
+    away = [_gives_away(*equal) for equal in _determining(sample, unchanged, randomised)]
+    return away + [one.sentence() for one in _telling(sample, unchanged, randomised)]
 
 
 def _determining(

@@ -51,6 +51,9 @@ MOST_DROPPED: Final = 40
 """More dropped columns than these are not listed in a schema file one by one."""
 
 USUAL_K, FEW_RECORDS = 20, 100
+ALLOWANCE: Final = 0.5
+"""Of 1/k, the share of people whom unchanged columns may make unique: the rest is a margin."""
+
 UNEVEN: Final = 2
 """Times as many are aimed at among those who share a weight, as chance parts them unevenly."""
 
@@ -329,7 +332,7 @@ def describe(
         if name in ranges:
             column = _on_grid(name, roles[name].role, ranges[name], seen)
             how = "on a grid in the given range: guarantees cover it"
-        words = "" if risk is None or not (risk.unique or risk.form) else risk.words
+        words = "" if risk is None or not risk.noteworthy else risk.words
         missing = _words_about_missing(table, column)
         labelled = bool(table.labels.values.get(name))
         columns.append(column)
@@ -494,7 +497,7 @@ def _added(
     unchanged = [
         n for n, proposal in roles.items() if proposal.role in (Role.SENSITIVE, Role.PUBLIC)
     ]
-    if not unchanged:
+    if not unchanged and not weights:
         return {}
 
     def importance(name: str) -> tuple[bool, float]:
@@ -502,9 +505,18 @@ def _added(
         private = any(words_of(kind).search(called) for kind in ("money", "health"))
         return not private, tallies[name].entropy
 
-    settled = dict(weights) | {name: NOTHING for name in unchanged if name in given}
-    candidates = sorted((name for name in unchanged if name not in given), key=importance)
-    return contributions(table, settled, candidates, tallies, 1 / usual_k(table.rows))
+    settled = {name: weights.get(name, NOTHING) for name in (*weights, *unchanged) if name in given}
+    order = sorted((name for name in unchanged if name not in given), key=importance)
+    candidates = {n: form for n, form in weights.items() if n not in given} | dict.fromkeys(order)
+    keys = [
+        column
+        for name, proposal in roles.items()
+        if proposal.role is Role.KEY
+        for column in (_proposed(name, tallies[name], Role.KEY, table),)
+        if column.domain is not None
+    ]
+    most = ALLOWANCE / usual_k(table.rows)
+    return contributions(table, settled, candidates, tallies, most, keys)
 
 
 def _unique(table: OpenedTable, keys: Sequence[Column]) -> int:

@@ -29,6 +29,7 @@ from pramana.schema.roles import Role
 from pramana.schema.schema import CATEGORY_LIMIT, Column
 from pramana.schema.schema_file import entry_of
 from pramana.schema.tally import Tally, quantiles, round_step, tidy
+from pramana.schema.telling_values import HiddenKey, Telling, telling_values, worst_of
 from pramana.types import FloatArray, Form, IntArray
 
 # -- codes that mean missing -----------------------------------------------------------------------
@@ -287,17 +288,17 @@ EXPLAINED: Final = 0.9  # the share of missing values that the other column expl
 def structurally_missing(
     table: OpenedTable, columns: Sequence[Column], tallies: Mapping[str, Tally]
 ) -> dict[str, tuple[str, str]]:
-    """Columns that are empty wherever a key has some values, as the income of children is.
+    """Randomised columns that are empty wherever a key has some values: an income, of children.
 
     Returns:
-        For each such column an entry of the schema file and the reason: a rule that keeps both
-        consistent where both are randomised, else the advice to bin or drop the column.
+        For each such column the entry of a rule that keeps both consistent, and the reason.
+        Unchanged columns of this kind tell the key, and are not proposed.
     """
     keys = [column for column in columns if column.randomised and not column.gridded]
     partly = [
         column
         for column in columns
-        if column.role.traits.released
+        if column.randomised
         and 0 < tallies[column.name].missing < table.rows
         and column.name not in table.labels.missing
     ]
@@ -324,19 +325,10 @@ def structurally_missing(
             best = empty[always].sum() + 1  # of several keys the one that explains most
             labels = [key.labels[at] for at in np.flatnonzero(always)]
             why = f"empty wherever '{key.name}' has one of {counted(len(labels), 'value')}"
-            if column.randomised:
-                present = [label for label in column.labels if label is not None]
-                rule = {key.name: labels, column.name: present}
-                proposals[column.name] = (
-                    entry_of("impossible", [rule]),
-                    f"{why}; at the top, for both",
-                )
-            else:
-                proposals[column.name] = (
-                    entry_of("role", "identifier"),
-                    f"{why}, and discloses them if it is released unchanged: bin that key, or "
-                    "drop this column",
-                )
+            present = [label for label in column.labels if label is not None]
+            rule = {key.name: labels, column.name: present}
+            entry = entry_of("impossible", [rule])
+            proposals[column.name] = (entry, f"{why}; at the top, for both")
     return proposals
 
 
@@ -474,6 +466,10 @@ BEYOND: Final = 20
 SHARE_BEYOND: Final = 400
 """The fewest people, and one in how many, with numbers beyond the outermost steps."""
 
+REMEDY: Final = (
+    "To keep it, drop that key or merge these values of it, protect a file without these people, "
+    "or state its range (--range), so that it is randomised as well."
+)
 MOST_SHIFT: Final = 0.1  # the mean may change by this share of the mean distance from the median
 CELLS: Final = 2**26  # values of all columns that are looked at: those of the first records
 
@@ -488,6 +484,7 @@ class Contribution:
         people: people who were looked at.
         admitted: whether it leaves.
         form: the steps in which it leaves, if not exactly.
+        telling: a key that some of its values tell, in the form in which it would leave.
     """
 
     before: int
@@ -495,10 +492,18 @@ class Contribution:
     people: int
     admitted: bool = True
     form: Recoding = NOTHING
+    telling: Telling | None = None
+
+    @property
+    def noteworthy(self) -> bool:
+        """Whether it changes the risk, or the column."""
+        return bool(self.unique or self.form or self.telling)
 
     @property
     def words(self) -> str:
         """The contribution in words."""
+        if self.telling is not None:
+            return f"{'' if self.admitted else 'dropped: '}{self.telling.sentence()} {REMEDY}"
         if not self.admitted:
             return (
                 f"dropped: with it {self.unique:,} of {self.people:,} people are unique on the "
@@ -514,40 +519,58 @@ class Contribution:
 def contributions(
     table: OpenedTable,
     settled: Mapping[str, Recoding],
-    candidates: Sequence[str],
+    candidates: Mapping[str, Recoding | None],
     tallies: Mapping[str, Tally],
     most: float,
+    keys: Sequence[Column] = (),
 ) -> dict[str, Contribution]:
     """What each column adds, in this order: settled ones leave, candidates while few are found.
 
     Args:
         table: the original data.
         settled: columns that leave unchanged in any case, and in which steps.
-        candidates: columns that may leave.
+        candidates: columns that may leave; in these steps, where some are stated.
         tallies: the values of each column.
         most: the share of people who may be unique.
+        keys: columns of which no value of a candidate may tell one.
     """
     names = [*settled, *candidates]
     if not names or not table.rows:
         return {}
-    some = table.first(names, max(CELLS // len(names), 1))
+    of_keys = [key.name for key in keys]
+    some = table.first([*names, *of_keys], max(CELLS // (len(names) + len(keys)), 1))
     people = some.num_rows
+    hidden = {
+        key.name: HiddenKey(encode(key, some.column(key.name)).astype(np.int64), len(key.labels))
+        for key in keys
+    }
     groups, before, made = np.zeros(people, np.int64), 0, dict[str, Contribution]()
     for name in names:
         column = some.column(name)
         rest = max(most * people - before, 0)
-        forms = [settled[name]] if name in settled else list(_forms(tallies[name]))
+        stated = settled[name] if name in settled else candidates[name]
+        forms = list(_forms(tallies[name])) if stated is None else [stated]
         uniques: list[int] = []
+        telling: Telling | None = None
         for place, form in enumerate(forms, start=1):
-            joined = joint_groups([groups, _codes_in_steps(column, form)])
+            codes = _codes_in_steps(column, form)
+            disclosing = next(iter(worst_of(telling_values(name, codes, hidden))), None)
+            telling = telling or disclosing
+            if disclosing is not None and name not in settled:
+                continue
+            joined = joint_groups([groups, codes])
             uniques.append(int((np.bincount(joined) == 1).sum()))
             room = before + rest * (1.0 if place == len(forms) else SHARE_OF_REST)
             if name in settled or uniques[-1] <= room:
-                made[name] = Contribution(before, uniques[-1], people, form=form)
+                made[name] = Contribution(
+                    before, uniques[-1], people, form=form, telling=disclosing
+                )
                 groups, before = joined, uniques[-1]
                 break
         else:
-            made[name] = Contribution(before, min(uniques), people, admitted=False)
+            found = min(uniques, default=before)
+            why = telling if not uniques else None
+            made[name] = Contribution(before, found, people, admitted=False, telling=why)
     return made
 
 

@@ -13,12 +13,17 @@ The worst subset of each width is searched for on ``SEARCHED`` records, by addin
 worst subsets that are narrower. Released records are in random order, so the first ones are a
 random sample. Then people are counted in the whole file. In files of more than ``COUNTED`` records
 those are counted whose values have a small hash: all records with the same values, or none.
+
+A value of an unchanged column that tells a randomised key undoes its randomisation for all who hold
+it (``schema/telling_values.py``). From the release alone such values are found by unbiased
+estimates, where records are enough. Draws inside groups are counted as they are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -31,13 +36,22 @@ from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.base.rounding import share_bound
 from pramana.base.text import json_fields, listed, percent_up
 from pramana.base.translation import gettext, noop, numeral
-from pramana.errors import Notice, unheard
+from pramana.errors import Notice, SingularMatrix, unheard
 from pramana.guarantees.claims import lacks
+from pramana.mechanisms.mechanism import (
+    NOT_REPORTED,
+    AttributeSampler,
+    AttributeSet,
+    Step,
+    released_codes,
+    reported_sets,
+)
 from pramana.release.certificate import Certificate, accepted_words
 from pramana.schema.group_sizes import in_bins
-from pramana.schema.joint_cells import joint_groups
+from pramana.schema.joint_cells import cell_codes, cell_numbers, joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable, words_of
-from pramana.schema.schema import Column, Schema
+from pramana.schema.schema import REPORTED, Column, Schema
+from pramana.schema.telling_values import HiddenKey, Telling, telling_values, worst_of
 from pramana.types import BoolArray, FloatArray, Form, IntArray, Words
 
 SEARCHED: Final = 2**13
@@ -48,6 +62,12 @@ WIDEST: Final = 6
 
 BEAM: Final = 3
 """Subsets of each width that are widened."""
+
+JUDGED: Final = 2**16
+"""Records in which values are searched that tell a key."""
+
+MOST_CELLS: Final = 2_000
+"""Larger matrices are not inverted for this."""
 
 CANDIDATES: Final = 40
 """Columns with the most values, of which subsets are made."""
@@ -129,6 +149,7 @@ class FileRisk:
         identifiers: unchanged columns that are nearly unique and no amounts.
         subsets: the worst subset of each width, narrow ones first, and all columns that anyone may
             know.
+        telling: unchanged columns of which some values tell a randomised key.
         together: all unchanged columns, where they are more than a subset has and find more people.
         by_chance: the share of unique records that would be released unchanged if the randomised
             columns had nothing to do with the others; 0 where it was not counted.
@@ -140,6 +161,7 @@ class FileRisk:
     identifiers: tuple[SubsetUniqueness, ...] = ()
     subsets: tuple[SubsetUniqueness, ...] = ()
     sampled: bool = False
+    telling: tuple[Telling, ...] = ()
     together: SubsetUniqueness | None = None
     by_chance: float = 0.0
 
@@ -160,7 +182,8 @@ class FileRisk:
                     "No column is released unchanged, so nobody is unique on unchanged columns."
                 )
             ]
-        lines = [subset.sentence() for subset in self.subsets]
+        lines = [telling.sentence() for telling in self.telling]
+        lines += [subset.sentence() for subset in self.subsets]
         if self.together is not None:
             lines.append(self.together.sentence())
         if self.sampled:
@@ -177,7 +200,7 @@ class FileRisk:
         """As JSON."""
         together = "" if self.together is None else " together"
         return {"records": self.records, "unchanged_columns": list(self.columns)} | json_fields(
-            self, f"identifiers subsets sampled{together}"
+            self, f"identifiers subsets telling sampled{together}"
         )
 
 
@@ -251,7 +274,7 @@ def verdict_of(
         reasons.append(gettext("A guarantee is weaker than its target."))
     if certificate.accepted_risk:
         reasons.append(accepted_words(certificate.accepted_risk))
-    beyond = []
+    beyond = [one.sentence() for one in risk.telling if one.column not in accepted]
     subset = risk.beyond(uniqueness_bound(certificate))
     if subset is not None:
         beyond.append(subset.sentence())
@@ -271,14 +294,17 @@ def verdict_of(
 
 
 def _green_words(certificate: Certificate, risk: FileRisk) -> str:
-    """The guarantees, and the risks that are small."""
+    """The guarantees, and the risks that are below the limit, with the limit."""
     sentence = _guarantees_words(certificate)
     worst = risk.worst
     if not risk.columns:
         sentence += " " + gettext("Every released column is randomised.")
     elif worst is not None:
-        small = gettext("The largest risk by unchanged columns is small.")
-        sentence += f" {small} {worst.sentence()}"
+        bound = numeral(percent_up(uniqueness_bound(certificate)))
+        limit = gettext(
+            "The limit is 1/k, or what the guarantee says instead: %(bound)s.", bound=bound
+        )
+        sentence += f" {worst.sentence()} {limit}"
         if risk.together is not None:
             together = gettext("Nobody is assumed to know all of them:")
             sentence += f" {together} {risk.together.sentence()}"
@@ -357,9 +383,64 @@ def file_risk(certificate: Certificate, released: OpenedTable) -> FileRisk:
     names = [column.name for column in columns]
     known = tuple(name for name in names if name in schema.known)
     risk = uniqueness(released, names, drawn=drawn, known=known)
+    risk = replace(risk, telling=tuple(_telling(certificate, released, columns)))
     if _unchanged_words(certificate, risk):
         risk = replace(risk, by_chance=unchanged_by_chance(schema, released))
     return risk
+
+
+def _telling(
+    certificate: Certificate, released: OpenedTable, columns: Sequence[Column]
+) -> list[Telling]:
+    """Unchanged columns of which some values tell a key, by the first released records."""
+    randomised = [c for c in certificate.true_schema.randomised if not c.gridded]
+    names = [column.name for column in (*columns, *randomised)]
+    names += [REPORTED] if REPORTED in released.schema.names else []
+    if not columns or not set(names) <= set(released.schema.names) or not released.rows:
+        return []
+    some = pa.Table.from_batches([_one_batch(released.first(names, JUDGED))])
+    keys = _hidden_keys(certificate, some, randomised)
+    drawn = [column for column in columns if column.drawn]
+    binned = pa.Table.from_batches([in_bins(_one_batch(some), drawn, released=True)])
+    return worst_of(
+        found
+        for column in columns
+        for found in telling_values(column.name, value_codes(binned.column(column.name)), keys)
+    )
+
+
+def _hidden_keys(
+    certificate: Certificate, some: pa.Table, randomised: Sequence[Column]
+) -> dict[str, HiddenKey]:
+    """Released keys, each with the inverse of the matrix of its step, where there is one."""
+    mechanism = certificate.mechanism
+    if mechanism is None:
+        groups = {c.name: joint_groups([value_codes(some.column(c.name))]) for c in randomised}
+        return {name: HiddenKey(codes, int(codes.max()) + 1) for name, codes in groups.items()}
+    labels = {column.name: column.labels for column in randomised}
+    codes = {c.name: released_codes(mechanism, c, some) for c in randomised}
+    parts: Sequence[Step | AttributeSet] = mechanism.steps
+    sets = None
+    if isinstance(mechanism, AttributeSampler):
+        parts, sets = mechanism.sets, reported_sets(mechanism, some)
+    keys = dict[str, HiddenKey]()
+    for number, part in enumerate(parts):
+        matrix = part.matrix
+        if matrix is None or matrix.size > MOST_CELLS or not labels.keys() >= set(part.columns):
+            continue
+        there = np.ones(some.num_rows, np.bool_) if sets is None else sets == number
+        sizes = [len(labels[name]) for name in part.columns]
+        of_cells = cell_codes([labels[name] for name in part.columns], part.cells)
+        place = np.zeros(math.prod(sizes), np.int64)
+        place[cell_numbers(list(of_cells), sizes)] = np.arange(matrix.size)
+        cells = np.full(some.num_rows, NOT_REPORTED, np.int64)
+        cells[there] = place[cell_numbers([codes[name][there] for name in part.columns], sizes)]
+        with suppress(SingularMatrix):  # such values cannot be estimated by anyone
+            for name, size, values in zip(part.columns, sizes, of_cells, strict=True):
+                if name not in keys or there.sum() > (keys[name].codes >= 0).sum():
+                    inverse = matrix.inverse @ np.eye(size)[values]
+                    keys[name] = HiddenKey(cells, matrix.size, inverse)
+    return keys
 
 
 def unchanged_by_chance(schema: Schema, released: OpenedTable) -> float:
