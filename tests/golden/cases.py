@@ -316,7 +316,10 @@ def numbers_case(folder: Path) -> Facts:
     target = make("DifferentialPrivacy", epsilon=4)
     method = make("Retention", retention=0.6)
     plan = call(pm, "design", schema, data=survey(), method=method)
-    release = call(pm, "protect", survey(), plan, to=folder / "release", seed=SEED)
+    accepted = ["pay"]  # some of its values are held by people of one job
+    release = call(
+        pm, "protect", survey(), plan, to=folder / "release", seed=SEED, accept_risk=accepted
+    )
     return {
         "targets": {
             name: attempt(call, pm, "design", schema, target, data=survey(), method=name)

@@ -87,6 +87,7 @@ CLASSES = {
 }
 
 ARGUMENTS = {
+    "accept_risk": "accept_risk",
     "alpha": "alpha",
     "bottom": "bottom",
     "budget": "budget",

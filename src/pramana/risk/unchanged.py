@@ -113,7 +113,7 @@ def _telling(
 ) -> list[Telling]:
     """Unchanged columns of which some values tell a randomised one."""
     keys = {
-        key.name: HiddenKey(encode(key, sample.column(key.name)).astype(np.int64), len(key.labels))
+        key.name: HiddenKey.of(key, encode(key, sample.column(key.name)))
         for key in randomised
         if not key.gridded
     }

@@ -329,11 +329,16 @@ def describe(
             form, steps = weights.get(name, (NOTHING if risk is None else risk.form, ""))
             recoding = replace(recoding, bottom=form.bottom, top=form.top, round=form.round)
             column = replace(column, recoding=recoding)
+            if risk is not None and risk.bins is not None:
+                missing: Missing | None = "keep" if seen.missing else None
+                column = replace(
+                    column, domain=risk.bins, missing=missing, origin=Provenance.READ_OFF
+                )
         if name in ranges:
             column = _on_grid(name, roles[name].role, ranges[name], seen)
             how = "on a grid in the given range: guarantees cover it"
         words = "" if risk is None or not risk.noteworthy else risk.words
-        missing = _words_about_missing(table, column)
+        about_missing = _words_about_missing(table, column)
         labelled = bool(table.labels.values.get(name))
         columns.append(column)
         profiles.append(
@@ -344,7 +349,7 @@ def describe(
                 exact=seen.complete,
                 missing=seen.missing,
                 role=column.role,
-                why="; ".join(filter(None, (how, roles[name].why, steps, words, missing))),
+                why="; ".join(filter(None, (how, roles[name].why, steps, words, about_missing))),
                 domain=column.domain,
                 label=table.labels.variables.get(name),
                 recoding=column.recoding,

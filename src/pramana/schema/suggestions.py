@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pramana.base.text import counted, percent_up
 from pramana.errors import InvalidSchema, InvalidTable, TooLarge
 from pramana.schema.codec import encode
-from pramana.schema.column_rules import FEW_NUMBERS, ObservedColumn
+from pramana.schema.column_rules import FEW_CODES, FEW_NUMBERS, ObservedColumn
 from pramana.schema.domains import Bins, Categories, Domain, Label, label_text
 from pramana.schema.joint_cells import joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable, is_number
@@ -136,6 +136,12 @@ def proposed_recoding(seen: Tally, suspects: Sequence[Suspect]) -> tuple[Recodin
         counts = ", ".join(f"{suspect.records:,}" for suspect in suspects)
         codes = tuple(suspect.value for suspect in suspects)
         return Recoding(missing_codes=codes), f"{suspects[0].why}: taken as missing ({counts})"
+    values = [suspect.value for suspect in suspects]
+    if seen.kind in ("integer", "number") and seen.distinct > FEW_CODES and values:
+        below = tuple(v for v in values if isinstance(v, int | float) and v < 0)
+        if below:
+            counts = ", ".join(f"{suspect.records:,}" for suspect in suspects)
+            return Recoding(missing_codes=below), f"numbers below zero taken as missing ({counts})"
     if seen.distinct and seen.kind in ("text", "date") and is_iso(seen.values):
         return Recoding(date="year"), "dates: as their year"
     if seen.kind == "integer" and seen.complete and are_compact_dates(seen.values):
@@ -471,6 +477,8 @@ REMEDY: Final = (
     "or state its range (--range), so that it is randomised as well."
 )
 MOST_SHIFT: Final = 0.1  # the mean may change by this share of the mean distance from the median
+MOST_TO_ZERO: Final = 0.02  # of the amounts other than zero may become zero
+MOST_COST: Final = 0.05  # the median relative change of the means by the keys
 CELLS: Final = 2**26  # values of all columns that are looked at: those of the first records
 
 
@@ -484,7 +492,9 @@ class Contribution:
         people: people who were looked at.
         admitted: whether it leaves.
         form: the steps in which it leaves, if not exactly.
+        bins: the bins in which it leaves, each as its middle, where steps would be too coarse.
         telling: a key that some of its values tell, in the form in which it would leave.
+        cost: the median and the largest relative change of its means by the keys.
     """
 
     before: int
@@ -493,6 +503,8 @@ class Contribution:
     admitted: bool = True
     form: Recoding = NOTHING
     telling: Telling | None = None
+    cost: tuple[float, float] | None = None
+    bins: Bins | None = None
 
     @property
     def noteworthy(self) -> bool:
@@ -511,6 +523,11 @@ class Contribution:
                 f"{self.before:,}; name it as sensitive or key to keep it"
             )
         coarse = f"{self.form.sentence()}; " if self.form else ""
+        if self.bins is not None:
+            coarse += f"in {self.bins.size} bins, about as wide as a share of the amount; "
+        if self.cost is not None:
+            usual, most = map(percent_up, self.cost)
+            coarse += f"this changes means by the keys by {usual} in the median, at most {most}; "
         more = self.unique - self.before
         people = f"{more:,} more of {self.people:,} people" if more else "nobody else"
         return f"{coarse}it makes {people} unique"
@@ -540,46 +557,51 @@ def contributions(
     of_keys = [key.name for key in keys]
     some = table.first([*names, *of_keys], max(CELLS // (len(names) + len(keys)), 1))
     people = some.num_rows
-    hidden = {
-        key.name: HiddenKey(encode(key, some.column(key.name)).astype(np.int64), len(key.labels))
-        for key in keys
-    }
+    hidden = {key.name: HiddenKey.of(key, encode(key, some.column(key.name))) for key in keys}
     groups, before, made = np.zeros(people, np.int64), 0, dict[str, Contribution]()
     for name in names:
         column = some.column(name)
         rest = max(most * people - before, 0)
         stated = settled[name] if name in settled else candidates[name]
-        forms = list(_forms(tallies[name])) if stated is None else [stated]
-        uniques: list[int] = []
+        forms = list(_forms(tallies[name])) if stated is None else [(stated, None)]
         telling: Telling | None = None
-        for place, form in enumerate(forms, start=1):
-            codes = _codes_in_steps(column, form)
+        uniques: list[int] = []
+        best: tuple[Contribution, IntArray] | None = None
+        for form, bins in forms:
+            codes = _codes_in_steps(column, form, bins)
             disclosing = next(iter(worst_of(telling_values(name, codes, hidden))), None)
             telling = telling or disclosing
-            if disclosing is not None and name not in settled:
+            cost = _cost(column, form, bins, hidden)
+            unsuited = disclosing is not None or (cost is not None and cost[0] > MOST_COST)
+            if unsuited and name not in settled:
                 continue
             joined = joint_groups([groups, codes])
             uniques.append(int((np.bincount(joined) == 1).sum()))
-            room = before + rest * (1.0 if place == len(forms) else SHARE_OF_REST)
-            if name in settled or uniques[-1] <= room:
-                made[name] = Contribution(
-                    before, uniques[-1], people, form=form, telling=disclosing
+            if name in settled or uniques[-1] <= before + rest:
+                contribution = Contribution(
+                    before, uniques[-1], people, form=form, telling=disclosing, cost=cost, bins=bins
                 )
-                groups, before = joined, uniques[-1]
+                best = contribution, joined
+            if best is not None and (
+                name in settled or uniques[-1] <= before + SHARE_OF_REST * rest
+            ):
                 break
+        if best is not None:
+            made[name], groups = best
+            before = made[name].unique
         else:
-            found = min(uniques, default=before)
-            why = telling if not uniques else None
-            made[name] = Contribution(before, found, people, admitted=False, telling=why)
+            fewest, why = min(uniques, default=before), None if uniques else telling
+            made[name] = Contribution(before, fewest, people, admitted=False, telling=why)
     return made
 
 
-def _forms(seen: Tally) -> Iterator[Recoding]:
-    """The forms in which a column may leave, the most exact first: as it is, then in steps.
+def _forms(seen: Tally) -> Iterator[tuple[Recoding, Bins | None]]:
+    """The forms in which a column may leave, the most exact first: as it is, in steps, in bins.
 
-    Steps are round, and cut where few people lie beyond. A cut that changes the mean much is none.
+    Steps are round, and cut where few people lie beyond. A cut that changes the mean much is none,
+    and so are steps in which many amounts become zero.
     """
-    yield NOTHING
+    yield NOTHING, None
     number = seen.kind in ("integer", "number") and seen.complete and seen.distinct > LEVELS[-1]
     values, shares = seen.distribution if number else (np.zeros(1), np.ones(1))
     people, (low, middle, high) = int(seen.numbers.sum()), quantiles(values, shares, ENDS)
@@ -592,23 +614,79 @@ def _forms(seen: Tally) -> Iterator[Recoding]:
         ends = quantiles(values, shares, (few, 1 - few))
         bottom, top = np.floor(ends[0] / step) * step, np.ceil(ends[1] / step) * step
         form = Recoding(bottom=tidy(bottom), top=tidy(top), round=tidy(step))
-        shift = float(numbers @ (_in_steps(values, form) - values))
+        coarse = _in_steps(values, form)
+        shift, amounts = float(numbers @ (coarse - values)), values != 0
+        if float(numbers[amounts & (coarse == 0)].sum()) > MOST_TO_ZERO * numbers[amounts].sum():
+            continue
         if abs(shift) <= MOST_SHIFT * float(numbers @ np.abs(values - middle)):
-            yield form
+            yield form, None
+    for levels in LEVELS:
+        yield from _relative_bins(values, numbers, levels, few)
 
 
-def _in_steps(numbers: FloatArray, form: Recoding) -> FloatArray:
+def _relative_bins(
+    values: FloatArray, shares: FloatArray, levels: int, few: float
+) -> Iterator[tuple[Recoding, Bins]]:
+    """Bins whose widths grow with the amounts, one around zero; few people are in the top bin.
+
+    The last edge makes the middle of the top bin the mean of its amounts.
+    """
+    positive = values > 0
+    if float(shares[values < 0].sum()) > few or int(positive.sum()) < levels:
+        return
+    amounts, people = values[positive], shares[positive] / shares[positive].sum()
+    low, high = quantiles(amounts, np.cumsum(people), (MOST_TO_ZERO / 2, max(1 - few, 0.5)))
+    inner = np.geomspace(low, high, levels)
+    digits = 10.0 ** (np.floor(np.log10(inner)) - 1)  # two leading digits
+    edges = np.unique(np.round(inner / digits) * digits)
+    above = amounts >= edges[-1]
+    if len(edges) < LEVELS[-1] or not people[above].sum():
+        return
+    mean = float(amounts[above] @ people[above] / people[above].sum())
+    top = max(2 * mean - float(edges[-1]), float(edges[-1]) * 1.01)
+    digit = 10.0 ** (np.floor(np.log10(top)) - 2)
+    top = tidy(np.ceil(top / digit) * digit)
+    whole = [-tidy(edges[0]), *map(tidy, edges), top]
+    yield Recoding(bottom=0, top=top), Bins(tuple(whole), release="centre")
+
+
+def _cost(
+    column: pa.ChunkedArray, form: Recoding, bins: Bins | None, keys: Mapping[str, HiddenKey]
+) -> tuple[float, float] | None:
+    """The median and the largest relative change of means by the keys, in groups of some records.
+
+    Keys of a description have no values that stay, so that each record has a code.
+    """
+    if not form or not keys or not is_number(column.type):
+        return None
+    numbers = column.cast(pa.float64(), safe=False).to_numpy()
+    there = np.isfinite(numbers)
+    exact, coarse = numbers[there], _in_steps(numbers[there], form, bins)
+    changes = [np.zeros(0)]
+    for key in keys.values():
+        codes = key.codes[there]
+        sums = np.bincount(codes, exact, key.cells)
+        groups = (np.bincount(codes, minlength=key.cells) >= BEYOND) & (sums != 0)
+        changes.append(np.abs(np.bincount(codes, coarse, key.cells)[groups] / sums[groups] - 1))
+    together = np.concatenate(changes)
+    return (float(np.median(together)), float(together.max())) if len(together) else None
+
+
+def _in_steps(numbers: FloatArray, form: Recoding, bins: Bins | None = None) -> FloatArray:
     low = -np.inf if form.bottom is None else form.bottom
     high = np.inf if form.top is None else form.top
     held = np.clip(numbers, low, high)
+    if bins is not None:
+        places = np.searchsorted(bins.edges[1:-1], held, side="right")
+        return np.where(np.isnan(held), np.nan, np.asarray(bins.centres)[places])
     return held if form.round is None else np.floor(held / form.round + 0.5) * form.round
 
 
-def _codes_in_steps(column: pa.ChunkedArray, form: Recoding) -> IntArray:
+def _codes_in_steps(column: pa.ChunkedArray, form: Recoding, bins: Bins | None = None) -> IntArray:
     """A code for each record; numbers that one step holds have one."""
     if not form or not is_number(column.type):
         return value_codes(column)
     coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     numbers = coded.dictionary.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    _, places = np.unique(_in_steps(numbers, form), return_inverse=True, equal_nan=True)
+    _, places = np.unique(_in_steps(numbers, form, bins), return_inverse=True, equal_nan=True)
     return np.asarray(places.ravel()[np.asarray(coded.indices, dtype=np.int64)], dtype=np.int64)

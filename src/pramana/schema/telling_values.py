@@ -21,7 +21,8 @@ import numpy as np
 
 from pramana.base.text import json_fields, percent_up
 from pramana.base.translation import gettext, numeral
-from pramana.types import FloatArray, Form, IntArray
+from pramana.schema.schema import Column
+from pramana.types import Codes, FloatArray, Form, IntArray
 
 FEWEST: Final = 20
 """Records of a value that is judged."""
@@ -54,6 +55,12 @@ class HiddenKey(NamedTuple):
     codes: IntArray
     cells: int
     inverse: FloatArray | None = None
+
+    @classmethod
+    def of(cls, key: Column, codes: Codes) -> HiddenKey:
+        """Original codes of a key, without the values that are released unchanged anyway."""
+        shown = np.isin(codes, [key.labels.index(label) for label in key.fixed])
+        return cls(np.where(shown, -1, codes.astype(np.int64)), len(key.labels))
 
 
 @dataclass(frozen=True)

@@ -435,6 +435,10 @@ def _hidden_keys(
         place[cell_numbers(list(of_cells), sizes)] = np.arange(matrix.size)
         cells = np.full(some.num_rows, NOT_REPORTED, np.int64)
         cells[there] = place[cell_numbers([codes[name][there] for name in part.columns], sizes)]
+        if len(part.columns) == 1:  # values that are never randomised are not hidden
+            key = certificate.true_schema.column(part.columns[0])
+            shown = [matrix.labels.index(label) for label in key.fixed if label in matrix.labels]
+            cells[np.isin(cells, shown)] = NOT_REPORTED
         with suppress(SingularMatrix):  # such values cannot be estimated by anyone
             for name, size, values in zip(part.columns, sizes, of_cells, strict=True):
                 if name not in keys or there.sum() > (keys[name].codes >= 0).sum():
