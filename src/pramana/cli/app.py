@@ -202,7 +202,7 @@ def _failed(error: Exception) -> int:
         where = f" ({error.filename})" if error.filename else ""
         reason = error.strerror or "the operating system refused to read or write"
         return _fail(f"{reason}{where}. {_written()}", BAD_INPUT)
-    return _fail(_memory(), BAD_INPUT) if _is_for_memory(error) else _unforeseen(error)
+    return _fail(_memory(), BAD_INPUT) if isinstance(error, MemoryError) else _unforeseen(error)
 
 
 @contextmanager
@@ -239,13 +239,6 @@ def _fail(message: str, code: int) -> int:
     with suppress(OSError):  # if nothing can be printed, the exit code says it
         typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)
     return code
-
-
-def _is_for_memory(error: Exception) -> bool:
-    """Whether there was no memory left, by whatever name a library calls that."""
-    words = ("cannot allocate memory", "failed to map segment", "start new thread", "out of memory")
-    message = str(error).lower()
-    return isinstance(error, MemoryError) or any(word in message for word in words)
 
 
 def _memory() -> str:

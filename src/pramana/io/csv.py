@@ -272,8 +272,11 @@ def encoding_besides_utf8(path: Path) -> str:
     return FALLBACK
 
 
-def first_undecodable(path: Path, encoding: str) -> tuple[int, int]:
-    """The line, and the byte in it, that cannot be decoded; both count from one."""
+def first_undecodable(path: Path, encoding: str) -> tuple[int, int] | None:
+    """The line, and the byte in it, that cannot be decoded; both count from one.
+
+    ``None`` where every byte can be.
+    """
     decoder, lines, column, failed = codecs.getincrementaldecoder(encoding)(), 1, 0, False
     for chunk in (*_chunks(path), b""):
         data = decoder.getstate()[0] + chunk
@@ -288,8 +291,8 @@ def first_undecodable(path: Path, encoding: str) -> tuple[int, int]:
         lines += part.count(b"\n")
         column = good - part.rfind(b"\n") - 1 if b"\n" in part else column + good
         if failed:
-            break
-    return lines, column + 1
+            return lines, column + 1
+    return None
 
 
 def _beginning(path: Path) -> bytes:
@@ -404,9 +407,10 @@ def parsed_batches(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
     """The records of a file, in order; no error shows a cell of it."""
     try:
         yield from _arrow_batches(path, dialect)
-    except UNREADABLE as error:  # whose text shows the row
-        if "UTF8" in str(error):
-            raise UnicodeDecodeError(dialect.encoding, b"", 0, 1, "not in this encoding") from None
+    except UNREADABLE:  # whose text shows the row
+        encoding = dialect.encoding
+        if encoding.startswith("utf-8") and first_undecodable(path, encoding) is not None:
+            raise UnicodeDecodeError(encoding, b"", 0, 1, "not in this encoding") from None
         raise _parse_error(path, dialect) from None
 
 
@@ -489,9 +493,10 @@ def _require_closed_quotes(path: Path, dialect: Dialect, last_value: str | None)
 
 
 def _undecodable(path: Path, encoding: str, *, instead: str = "NAME") -> InvalidTable:
-    line, byte = first_undecodable(path, encoding)
+    place = first_undecodable(path, encoding)
+    where = "" if place is None else f": byte {place[1]:,} of line {place[0]:,} cannot be decoded"
     return InvalidTable(
-        f"{path} is not valid {encoding} text: byte {byte:,} of line {line:,} cannot be decoded. "
+        f"{path} is not valid {encoding} text{where}. "
         f"Correct it, or name the encoding of the file (--encoding {instead})."
     )
 
