@@ -73,12 +73,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=float, default=10.0)
     parser.add_argument("--points", type=int, default=9, help="of the grids of models")
     parser.add_argument("--epsilon", type=float, default=16.0, help="local epsilon of models")
-    parser.add_argument("--show", choices=("means", "beside", "models", "file"), default="means")
+    parser.add_argument("--show", choices=("means", "methods", "models", "file"), default="means")
 
 
 def run(options: argparse.Namespace) -> Result:
     data = worlds.folder(options.data)
-    show = {"means": _means, "beside": _beside, "models": _models, "file": _file}[options.show]
+    show = {"means": _means, "methods": _methods, "models": _models, "file": _file}[options.show]
     if data is None:
         result = Result("Numbers under the guarantee", ("file",))
         result.notes.append("Needs --data, the folder of real data.")
@@ -174,7 +174,7 @@ def _cached(case: Case, key: str) -> dict[str, float]:
     return _MEANS[case.name, key]
 
 
-def _beside(found: list[Case], options: argparse.Namespace) -> Result:
+def _methods(found: list[Case], options: argparse.Namespace) -> Result:
     """Root mean squared error of means by the first key, in percent of the mean."""
     import pramana as pm
 

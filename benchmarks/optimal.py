@@ -4,7 +4,7 @@
 --show survey     six keys with 20,250 and 97,200 cells of the ACS sample (or generated)
 --show match      2,000 random frequency vectors: the largest excess over xi, and the gap
 --show apart      the loss beside that of a long run of an independent method
---show roads      72 to 240 cells: the coarsest grid beside the search over all matrices
+--show searches   72 to 240 cells: the coarsest grid beside the search over all matrices
 --show rare       how the least loss falls when rare records may move
 """
 
@@ -90,7 +90,7 @@ def apart(_) -> Result:
     return result
 
 
-def roads(_) -> Result:
+def searches(_) -> Result:
     head = ("cells", "all matrices", "rounded up", "coarsest grid", "ratio", "processor seconds")
     result = Result("n^2 loss of tables of scattered cells, alpha 0.1, all triples", head)
     for seed, sizes, records in SCATTERED:
@@ -112,7 +112,7 @@ def roads(_) -> Result:
 
 
 def _scattered(seed: int, sizes: tuple[int, ...], records: int) -> Counts:
-    """Cells of very different sizes without order, on which the roads differ most."""
+    """Cells of very different sizes without order, on which the searches differ most."""
     generator = np.random.default_rng(seed)
     shares = generator.dirichlet(np.full(int(np.prod(sizes)), 0.35))
     drawn = generator.choice(len(shares), records, p=shares)
@@ -227,5 +227,5 @@ SHOWS = {
     "survey": survey,
     "match": match,
     "rare": rare,
-    "roads": roads,
+    "searches": searches,
 }

@@ -40,9 +40,8 @@ def test_a_page_has_no_dialect(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_short(page: Path) -> None:
-    """At most 1,500 words, without code and formulas; lists of the papers' results are longer."""
-    most = 2_000 if page.name in ("papers.md", "experiments.md") else 1_500
-    assert len(prose(page.read_text()).split()) <= most
+    """At most 1,500 words, without code and formulas."""
+    assert len(prose(page.read_text()).split()) <= 1_500
 
 
 @pytest.mark.parametrize("verb", sorted(COMMANDS))

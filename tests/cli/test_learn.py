@@ -33,7 +33,7 @@ def test_mine_shows_accuracy_and_rules(learned, capsys):
     line = f"learn {learned}/release --target class --test {learned}/clean.parquet --seed 1"
     code, text, _ = command(line, capsys)
     assert code == 0
-    assert "Right on" in text
+    assert "Accuracy on" in text
     assert "age" in text
 
     _, text, _ = command(f"{line} --json", capsys)

@@ -1,4 +1,4 @@
-"""The page on the papers names files, objects and tests that exist."""
+"""The pages on the papers name files, objects and tests that exist."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from tests.docs.examples import ROOT
 
-PAGE = (ROOT / "docs" / "papers.md").read_text()
-EXPERIMENTS = (ROOT / "docs" / "experiments.md").read_text()
+DOCS = ROOT / "docs"
+PAGE = "\n".join((DOCS / f"{name}.md").read_text() for name in ("papers", "papers_learning"))
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PAGE.splitlines()
@@ -79,6 +79,5 @@ def test_a_row_names_a_file_and_what_it_holds(row: list[str]) -> None:
 
 
 def test_every_test_of_the_page_exists() -> None:
-    pages = PAGE + EXPERIMENTS
-    for path, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", pages):
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE):
         assert f"def {name}(" in (ROOT / path).read_text(), f"{path}::{name}"

@@ -1,4 +1,4 @@
-"""The two pages on the schema file: every entry is there, and every example is read."""
+"""The pages on the schema file: every entry is there, and every example is read."""
 
 from __future__ import annotations
 

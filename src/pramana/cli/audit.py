@@ -351,7 +351,7 @@ def _show_advice(advice: Advice, commands: list[str], further: list[Hint]) -> No
     if advice.used < advice.records:
         bullet(
             console,
-            f"Tried on {advice.used:,} of {advice.records:,} records, drawn by chance; with all of "
+            f"Tried on {advice.used:,} of {advice.records:,} records, drawn at random; with all of "
             "them, tables of randomised columns have smaller errors.",
         )
     for command in commands:

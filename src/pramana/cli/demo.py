@@ -72,8 +72,8 @@ def _show(done: Demonstration) -> None:
     plan = done.plan
     keys = ", ".join(column.name for column in plan.schema.randomised)
     console.print(
-        f"[bold]{plan.records:,} people who do not exist[/], each known by {keys}.\n"
-        "Each of these values was kept or replaced at random, with probabilities from the design, "
+        f"[bold]{plan.records:,} people who do not exist[/], with the columns {keys}.\n"
+        "Each value was kept or replaced at random, with probabilities from the design, "
         "and the records were shuffled.\nGuarantees:"
     )
     show_promises(console, plan, done.release.certificate)

@@ -301,9 +301,9 @@ def _show_tree(learned: LearnedTree, depth: int) -> None:
         left_out = f" {records_that(gone, 'has', 'have')} no class: left out." if gone else ""
         bullet(
             console,
-            f"Right on {accuracy.value:.1%} of {accuracy.records:,} clean records "
-            f"({accuracy.low:.1%} to {accuracy.high:.1%}); always saying the most frequent class "
-            f"would be right on {accuracy.baseline:.1%}.{left_out}",
+            f"Accuracy on {accuracy.records:,} test records: {accuracy.value:.1%} "
+            f"({accuracy.low:.1%} to {accuracy.high:.1%}). The most frequent class alone has "
+            f"{accuracy.baseline:.1%}.{left_out}",
             style="green",
         )
     console.print()

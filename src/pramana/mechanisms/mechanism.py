@@ -7,7 +7,7 @@ Attribute sampling: each record answers one set of columns, drawn at random, and
 set S is drawn with the probability ``weight / 2**64``, independently of the record; then the joint
 cell of S goes through the matrix of S, a uniform mixture on the cells that can exist. As a channel
 from records to releases, P[x, (S, y)] = weight(S) P_S[x_S, y]: in every ratio of two original
-values the weight cancels, so each set gets the whole budget (docs/proofs/reports.md).
+values the weight cancels, so each set gets the whole budget (docs/proofs/attribute_sampling.md).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Method ``attribute-sampling``: each record reports one set of columns at the whole budget.
 
 k, epsilon and (rho1, rho2) bound the amplification of each attribute set by itself, whichever set
-is drawn (docs/proofs/reports.md). So a pair of columns gets the budget that whole records divide
-among all their columns, and its table is many times more precise for the same guarantee. In
-exchange no record reports the joint values of many columns.
+is drawn (docs/proofs/attribute_sampling.md). So a pair of columns gets the budget that whole
+records divide among all their columns, and its table is many times more precise for the same
+guarantee. In exchange no record reports the joint values of many columns.
 
 A table T is estimated from every set S that contains it. With retention
 p_S = (gamma - 1) / (gamma + D_S - 1), D_S the number of possible cells of S, and pi_S the share of

@@ -8,9 +8,9 @@ several. A union has at least as many distinct values as each of its parts, and 
 from the whole table as the farthest of them. A certificate that declares more distinct values, or a
 smaller distance, than the union has is therefore wrong [Li07], [Machanavajjhala06].
 
-Attribute sets are drawn independently of the record (docs/proofs/reports.md). Columns released
-unchanged must therefore be independent of the sets: one chi-square test a column, numbers in ten
-bins.
+Attribute sets are drawn independently of the record (docs/proofs/attribute_sampling.md). Columns
+released unchanged must therefore be independent of the sets: one chi-square test a column, numbers
+in ten bins.
 """
 
 from __future__ import annotations

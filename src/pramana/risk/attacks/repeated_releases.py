@@ -177,7 +177,8 @@ def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
     """All steps of all releases, the columns of each release named apart.
 
     Of attribute sets, the one that tells most represents all: how often a set is asked for cancels
-    in every ratio, and the largest ratio of a report is that set's (docs/proofs/reports.md).
+    in every ratio, and the largest ratio of a report is that set's
+    (docs/proofs/attribute_sampling.md).
     """
     steps = []
     for number, mechanism in enumerate(mechanisms, start=1):
