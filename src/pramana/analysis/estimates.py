@@ -27,6 +27,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.estimate_charts import estimate_chart
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Inference, Question, quantile, students
 from pramana.analysis.variance import Contrast, JointErrors, TwoCells, half_a_record
@@ -475,8 +476,6 @@ class Estimate(DataFrames):
 
         It shows itself in notebooks; ``chart.save("table.svg")`` writes it.
         """
-        from pramana.analysis.estimate_charts import estimate_chart
-
         return estimate_chart(self)
 
     def _rows(self, most: int | None = None) -> Iterator[list[str]]:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.association import chi_square_tail
+from pramana.analysis.estimate_charts import regression_chart
 from pramana.analysis.estimates import DataFrames, Estimate, html_table, text_table
 from pramana.analysis.question import Question, students
 from pramana.analysis.regression import Family
@@ -301,8 +302,6 @@ class Regression(Coefficients):
 
     def plot(self) -> Any:
         """A chart of the coefficients with their intervals (Altair)."""
-        from pramana.analysis.estimate_charts import regression_chart
-
         return regression_chart(self)
 
     @property

@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 from pramana.base.atomic_files import forget_written_outputs, written_outputs
 from pramana.base.processes import interrupt_on_signals, memory_bound, require_some
-from pramana.errors import InputError, Notice, PramanaError
+from pramana.errors import InputError, Notice, PramanaError, harmless
 
 LINES: Final = {
     "describe": "Suggest a role for each column of a table.",
@@ -234,8 +234,6 @@ def _interrupted(received: list[int]) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    from pramana.errors import harmless
-
     with suppress(OSError):  # if nothing can be printed, the exit code says it
         typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)
     return code

@@ -7,6 +7,7 @@ and never shown.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -216,8 +217,6 @@ def read_path(path: str, *, master: str | None = None) -> DataFrame:
 
 def require_pyspark() -> None:
     """Refuse to go on without the library."""
-    import importlib.util
-
     if importlib.util.find_spec("pyspark") is None:
         raise MissingExtra("Spark needs an extra: pip install 'pramana[spark]'.")
 
