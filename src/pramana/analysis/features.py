@@ -23,6 +23,7 @@ from pramana.engine.base import open_original
 from pramana.errors import MissingExtra, NotCovered, UnknownColumn
 from pramana.schema.codec import encode_released
 from pramana.schema.domains import Bins, Categories, Domain, Label, label_text
+from pramana.schema.opened_table import one_array
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, FloatArray, TableLike, Values
 
@@ -137,14 +138,14 @@ class Attribute:
         A number represents itself even if it does not occur in the release. Other values have the
         features of their codes.
         """
-        flat_values = flat(values)
+        flat_values = one_array(values)
         if self.is_number and _is_number(flat_values.type):
             return numbers_of(flat_values)[:, None]
         return self.features(codes_in_test(self, values))
 
     def outside(self, values: pa.ChunkedArray) -> BoolArray:
         """Which original records have a value outside the schema."""
-        flat_values = flat(values)
+        flat_values = one_array(values)
         if self.labels is None or (self.is_number and _is_number(flat_values.type)):
             return np.zeros(len(values), dtype=bool)
         codes = codes_in_test(self, values)
@@ -164,7 +165,7 @@ def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[At
     """
     if column.domain is not None:
         return Attribute(name, column.labels, column), encode_released(column, values)
-    flat_values = flat(values)
+    flat_values = one_array(values)
     if _is_number(flat_values.type) and pc.count_distinct(flat_values).as_py() > 64:
         return Attribute(name, None, column), numbers_of(flat_values)
     coded = flat_values.dictionary_encode(null_encoding="encode")
@@ -199,7 +200,7 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     Numbers beyond the outer edges belong to the outer bins. A category that the release does not
     know is -1, and so is a missing value where the release has none.
     """
-    flat_values = flat(values)
+    flat_values = one_array(values)
     if attribute.labels is None:
         if not _is_number(flat_values.type):
             raise UnknownColumn(
@@ -243,12 +244,6 @@ def _centres(bins: Bins) -> list[float]:
     elif math.isinf(high) and math.isfinite(low):
         centres[-1] = low
     return centres
-
-
-def flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """One array of values, not of dictionary codes."""
-    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray, missing: float = np.nan) -> FloatArray:

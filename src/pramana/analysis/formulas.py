@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from pramana.analysis.category_models import INTERCEPT, CategoryModel, category_response
 from pramana.analysis.channels import channel_of
-from pramana.analysis.features import Attribute, codes_in_test, flat, raw_records
+from pramana.analysis.features import Attribute, codes_in_test, raw_records
 from pramana.analysis.formula_syntax import Term, parse_formula, require_released
 from pramana.analysis.layout import Axis, Layout
 from pramana.analysis.numbers import GapShape, rounding_variance
@@ -33,7 +33,7 @@ from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.schema.domains import Bins
-from pramana.schema.opened_table import is_number
+from pramana.schema.opened_table import is_number, one_array
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray, TableLike
 
@@ -336,7 +336,7 @@ class Predictor:
 
         fitted = self.grid[attribute.name]
         if attribute.labels is None or (is_number(values.type) and fitted.dtype.kind in "if"):
-            return flat(values).to_pandas()
+            return one_array(values).to_pandas()
         labels = np.array([*attribute.labels, None], dtype=object)[codes_in_test(attribute, values)]
         if not isinstance(fitted.dtype, pd.CategoricalDtype):
             return pd.Series(labels)
@@ -417,7 +417,7 @@ def _grid(
     import pandas as pd
 
     table = cells.table
-    values = {name: flat(table.column(name)).to_pandas() for name in kept}
+    values = {name: one_array(table.column(name)).to_pandas() for name in kept}
     kinds = pd.DataFrame(values, index=range(table.num_rows))
     which = np.zeros(table.num_rows, dtype=np.int64)
     if kept:

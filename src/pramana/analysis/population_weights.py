@@ -30,7 +30,6 @@ from pramana.analysis.features import (
     Attribute,
     attribute_of,
     fit_weighted,
-    flat,
     numbers_of,
     raw_feature_table,
     raw_records,
@@ -44,6 +43,7 @@ from pramana.base.text import counted, records_that
 from pramana.engine.base import open_original
 from pramana.errors import InvalidTable, NotCovered, Notice, UnknownColumn
 from pramana.schema.domains import label_text
+from pramana.schema.opened_table import one_array
 from pramana.schema.schema import Schema
 from pramana.types import FloatArray, IntArray, Learner, TableLike
 
@@ -205,7 +205,10 @@ def transfer_weights(
     base = np.concatenate([weight for _, weight, _ in parts])
     synthetic = any(part_is_synthetic for _, _, part_is_synthetic in parts)
     table = pa.concat_tables(
-        [pa.table({name: flat(part[name]) for name in (*names, *apart)}) for part, _, _ in parts],
+        [
+            pa.table({name: one_array(part[name]) for name in (*names, *apart)})
+            for part, _, _ in parts
+        ],
         promote_options="permissive",
     )
     if isinstance(tasks, str):

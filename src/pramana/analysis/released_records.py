@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from pramana.analysis.association import IndependenceTest
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.features import flat
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import CountMethod, Question, meets
 from pramana.analysis.regression import Family
@@ -34,7 +33,7 @@ from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode_released
 from pramana.schema.joint_cells import cell_numbers
-from pramana.schema.opened_table import OpenedTable, is_number, is_whole
+from pramana.schema.opened_table import OpenedTable, is_number, is_whole, one_array
 from pramana.schema.schema import COUNT, Column
 from pramana.types import Codes, FloatArray
 
@@ -348,7 +347,7 @@ def codes_and_labels(
     whatever type a format has made of them.
     """
     if column.domain is None:
-        array = flat(values)
+        array = one_array(values)
         listed = array.to_pylist()
         if pa.types.is_floating(array.type) and all(v is None or v.is_integer() for v in listed):
             listed = [None if value is None else int(value) for value in listed]

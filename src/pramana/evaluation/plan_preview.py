@@ -59,7 +59,7 @@ from pramana.methods.retention import Retention, retentions_of
 from pramana.release.kinds import KINDS
 from pramana.schema.codec import encode
 from pramana.schema.joint_cells import cell_codes, cell_counts
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, without_dictionary
 from pramana.schema.origins import Provenance
 from pramana.schema.schema import CATEGORY_LIMIT, Column, Schema
 from pramana.types import FloatArray, IntArray
@@ -326,8 +326,7 @@ def _sampled(
         for parts, column in zip(codes, columns, strict=True):
             parts.append(encode(column, sample.column(column.name)).astype(np.int64))
         for parts, name in zip(values, unchanged, strict=True):
-            array = sample.column(name)
-            parts.append(array.dictionary_decode() if hasattr(array, "dictionary") else array)
+            parts.append(without_dictionary(sample.column(name)))
     return [*(np.concatenate(parts) for parts in codes), *values]
 
 

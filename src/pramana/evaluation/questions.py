@@ -39,7 +39,7 @@ from pramana.protecting import trial_release
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import Label
 from pramana.schema.joint_cells import cell_counts
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, one_array
 from pramana.schema.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form, TableLike
 
@@ -226,9 +226,7 @@ def _counted(
         if column.domain is not None:
             coded, names = codes_and_labels(column, values, encode=encoder)
         else:  # without a list of values each value is looked at once
-            whole = values.combine_chunks()
-            whole = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
-            whole = whole.dictionary_encode(null_encoding="encode")
+            whole = one_array(values).dictionary_encode(null_encoding="encode")
             distinct, names = codes_and_labels(column, pa.chunked_array([whole.dictionary]))
             coded = distinct[whole.indices.to_numpy(zero_copy_only=False)]
         codes.append(coded)

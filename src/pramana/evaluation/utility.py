@@ -37,7 +37,7 @@ from pramana.risk.coded_table import code_column
 from pramana.schema.codec import encode
 from pramana.schema.domains import Bins, label_text
 from pramana.schema.joint_cells import Counts, joint_groups
-from pramana.schema.opened_table import OpenedTable, is_number
+from pramana.schema.opened_table import OpenedTable, is_number, without_dictionary
 from pramana.schema.schema import Column
 from pramana.types import Codes, FloatArray, IntArray
 
@@ -563,9 +563,8 @@ def _mean_loss(
 
 
 def _numbers(values: pa.ChunkedArray) -> FloatArray:
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    values = without_dictionary(values).cast(pa.float64(), safe=False)
+    numbers = values.to_numpy(zero_copy_only=False)
     return np.asarray(numbers, dtype=np.float64)
 
 

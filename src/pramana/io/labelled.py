@@ -29,7 +29,7 @@ from pramana.io.base import (
 )
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.domains import Label, Labels
-from pramana.schema.opened_table import OpenedTable, TableFormat
+from pramana.schema.opened_table import OpenedTable, TableFormat, value_type
 from pramana.types import Form
 
 EXACT = 2**53
@@ -356,16 +356,13 @@ def opened_with_codes(
 def _write(form: LabelledFormat, path: Path, records: RecordStream) -> None:
     """Write an SPSS or Stata file, and read it back to compare."""
     library = _pyreadstat("Writing", form.title)
-    fields = [
-        (item.name, item.type.value_type if pa.types.is_dictionary(item.type) else item.type)
-        for item in records.schema
-    ]
-    schema = pa.schema(fields)
+    schema = pa.schema([(item.name, value_type(item.type)) for item in records.schema])
     table = pa.concat_tables([schema.empty_table(), *(g.cast(schema) for g in records.groups)])
     try:
         frame = table.to_pandas(date_as_object=True)
         # pyreadstat looks at every text several times: as objects they are not made anew.
-        frame = frame.astype({name: object for name, kind in fields if pa.types.is_string(kind)})
+        texts = [item.name for item in schema if pa.types.is_string(item.type)]
+        frame = frame.astype(dict.fromkeys(texts, object))
     except (pa.ArrowInvalid, OverflowError, ValueError):  # which quote a value
         raise InvalidTable(
             f"{form.title} files store dates and times up to the year 9999, and the records hold "

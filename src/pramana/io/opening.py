@@ -33,7 +33,7 @@ from pramana.io.csv import CSV
 from pramana.io.databases import is_address, open_postgres
 from pramana.io.parquet import open_parts
 from pramana.schema.domains import Categories, label_text
-from pramana.schema.opened_table import FileStamp, OpenedTable, is_number, steady
+from pramana.schema.opened_table import FileStamp, OpenedTable, is_number, steady, value_type
 from pramana.schema.schema import Schema
 
 ARCHIVES: Final = {b"\x1f\x8b": "gzip-compressed", b"PK\x03\x04": "zip-compressed"}
@@ -98,10 +98,10 @@ def require_types(schema: pa.Schema) -> None:
 
 
 def _zone_is_known(kind: pa.DataType) -> bool:
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_timestamp(inner) and inner.tz is not None:
+    kind = value_type(kind)
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
         try:
-            pc.strftime(pa.scalar(0, inner))
+            pc.strftime(pa.scalar(0, kind))
         except pa.ArrowInvalid:
             return False
     return True

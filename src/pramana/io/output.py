@@ -33,7 +33,7 @@ from pramana.schema.codec import (
     released_type,
 )
 from pramana.schema.domains import Labels
-from pramana.schema.opened_table import TableFormat
+from pramana.schema.opened_table import TableFormat, without_dictionary
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import BoolArray
 
@@ -142,11 +142,6 @@ def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
             "300,000 years of 1970. Correct them, or drop the column.",
             column=name,
         ) from None
-
-
-def without_dictionary(array: pa.Array) -> pa.Array:
-    """The values without a dictionary."""
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def write_table(

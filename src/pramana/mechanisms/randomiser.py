@@ -29,6 +29,7 @@ from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.codec import code_dtype, decode, encode, partly_reported, released_type
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells
+from pramana.schema.opened_table import value_type
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Codes, IntArray, Words
 
@@ -59,9 +60,8 @@ class Randomiser:
                 nullable = gaps and None in column.labels
                 fields.append(pa.field(column.name, kind_of(column), nullable=nullable))
             else:
-                kind = self.types.field(column.name).type
-                inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-                fields.append(pa.field(column.name, inner))
+                kind = value_type(self.types.field(column.name).type)
+                fields.append(pa.field(column.name, kind))
         return pa.schema(fields)
 
     @cached_property

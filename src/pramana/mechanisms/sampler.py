@@ -54,7 +54,7 @@ from pramana.engine.base import Table
 from pramana.errors import InvalidMatrix, InvalidTable, OutsideDomain
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
-from pramana.schema.opened_table import is_number, is_whole
+from pramana.schema.opened_table import is_number, is_whole, without_dictionary
 from pramana.schema.recoding import Noise
 from pramana.schema.schema import Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray, Words
@@ -355,10 +355,9 @@ class AddedNoise:
 
     def _noised(self, item: pa.Field, column: pa.Array, position: int) -> pa.Array:
         noise, whole = self.noise[item.name], pa.types.is_integer(item.type)
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
         grain = noise.grain(whole=whole)
-        values = np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan))
+        floats = without_dictionary(column).cast(pa.float64(), safe=False)
+        values = np.asarray(floats.fill_null(np.nan))
         most = EXACT * grain
         if (np.abs(values[np.isfinite(values)]) > most).any():
             raise InvalidTable(

@@ -36,12 +36,12 @@ import pyarrow.compute as pc
 
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.errors import Infeasible, InvalidTable, UnknownColumn
-from pramana.io.output import without_dictionary
 from pramana.microaggregation.clustering import GroupOptions, Groups, form_groups
 from pramana.microaggregation.groups import Key, compact, numbers_of
 from pramana.schema.codec import alike, decode, encode
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts, joint_groups
+from pramana.schema.opened_table import without_dictionary
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray, Values
 

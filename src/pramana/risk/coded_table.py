@@ -26,7 +26,7 @@ from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, stated_set
 from pramana.schema.codec import code_dtype, encode, encode_released
 from pramana.schema.domains import Bins
 from pramana.schema.joint_cells import joint_groups
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, without_dictionary
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
@@ -193,8 +193,7 @@ def distinct_records(
 
 def code_column(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], int, int]:
     """Codes in order of appearance, the number of values, and the code of missing ones or -1."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = without_dictionary(column)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     coded = column.dictionary_encode()  # all chunks get one dictionary
@@ -208,9 +207,7 @@ def code_column(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], int, int]:
 def number_column(table: OpenedTable, name: str, *, what: str) -> FloatArray:
     """A column of numbers without gaps, such as sampling weights."""
     require_present(table, [name])
-    column = table.to_arrow([name]).column(0)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = without_dictionary(table.to_arrow([name]).column(0))
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise InvalidTable(f"{what} '{name}' must be a column of numbers.", column=name)
     values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)

@@ -40,7 +40,7 @@ from pramana.base.rounding import require_choice
 from pramana.base.text import json_fields, percent_up, text_up
 from pramana.errors import InvalidNumber, OutsideDomain
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses, ReportedSets
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, without_dictionary
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Column, Schema
@@ -350,9 +350,7 @@ class UniquenessCounter:
     def _distinct(self, name: str) -> tuple[Codes, pa.Array]:
         """The distinct values of a column, the missing one last, and which each record has."""
         if name not in self._raw:
-            column = self._table.to_arrow([name]).column(0)
-            if pa.types.is_dictionary(column.type):
-                column = column.cast(column.type.value_type)
+            column = without_dictionary(self._table.to_arrow([name]).column(0))
             coded = column.combine_chunks().dictionary_encode()
             coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
             size = len(coded.dictionary)

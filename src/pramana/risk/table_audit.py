@@ -64,7 +64,7 @@ from pramana.schema.codec import present
 from pramana.schema.domains import Bins, Label
 from pramana.schema.group_sizes import distance_of_groups
 from pramana.schema.households import households_of
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, value_type
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, Form, IntArray
 
@@ -570,7 +570,7 @@ def sensitive_codes(
     """Codes of a column, their number, whether they are ordered, the code of missing ones or -1."""
     column = present(table.to_arrow([name]).column(0), missing_values)
     codes, size, missing = code_column(column)
-    values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    values = value_type(column.type)
     if not (pa.types.is_integer(values) or pa.types.is_floating(values)):
         return codes.astype(np.int64), size, False, missing
     first = np.full(size, -1, np.int64)

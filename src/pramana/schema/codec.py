@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pramana.base.text import records_that
 from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
 from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_text
+from pramana.schema.opened_table import one_array
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, Codes, FloatArray, Positions, Values, Words
 
@@ -347,9 +348,7 @@ def encode(column: Column, array: pa.Array | pa.ChunkedArray, words: Words | Non
     Numbers of a grid are rounded by ``words``, one a value; without words, to the nearest point.
     """
     if isinstance(column.domain, NumberGrid) and words is not None:
-        whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        whole = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
-        places = positions(column, flat(whole), words=words)
+        places = positions(column, flat(one_array(array)), words=words)
         codes, refused = _to_codes(column, places), _refused(column, places)
     else:
         codes, refused = _coded(column, array)

@@ -215,9 +215,7 @@ class OpenedTable:
         table = pa.Table.from_batches(held, held[0].schema if held else wanted)
         for at, item in enumerate(table.schema):
             if pa.types.is_dictionary(item.type):
-                chunks = [chunk.dictionary_decode() for chunk in table.column(at).chunks]
-                decoded = pa.chunked_array(chunks, item.type.value_type)
-                table = table.set_column(at, item.name, decoded)
+                table = table.set_column(at, item.name, without_dictionary(table.column(at)))
         return table
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -263,7 +261,7 @@ def without_views(table: pa.Table) -> pa.Table:
     """The table with text in place of views of text."""
     for at, item in enumerate(table.schema):
         coded = pa.types.is_dictionary(item.type)
-        kind = item.type.value_type if coded else item.type
+        kind = value_type(item.type)
         if not (pa.types.is_string_view(kind) or pa.types.is_binary_view(kind)):
             continue
         text = pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
@@ -297,15 +295,31 @@ def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The Arrow type of values, also behind a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def without_dictionary(array: pa.Array | pa.ChunkedArray) -> Any:
+    """The values of an array, not codes of a dictionary."""
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def one_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One array of values, not of dictionary codes."""
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return without_dictionary(array)
+
+
 def is_whole(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type are whole numbers, also behind a dictionary."""
-    return bool(pa.types.is_integer(kind.value_type if pa.types.is_dictionary(kind) else kind))
+    return bool(pa.types.is_integer(value_type(kind)))
 
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type can be added up, also behind a dictionary."""
-    decoded = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return is_whole(decoded) or pa.types.is_floating(decoded) or pa.types.is_decimal(decoded)
+    kind = value_type(kind)
+    return is_whole(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 # -- checksums -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pramana.errors import InvalidSchema, InvalidTable
 from pramana.schema.codec import EXACT, NOT_A_NUMBER, alike, find_labels, flat
 from pramana.schema.domains import Categories, Label, label_text
-from pramana.schema.opened_table import OpenedTable, is_number
+from pramana.schema.opened_table import OpenedTable, is_number, value_type
 from pramana.schema.recoding import Recoding
 from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Schema
@@ -365,8 +365,8 @@ def _stays_whole(kind: pa.DataType, recoding: Recoding) -> bool:
 
 
 def _inner_type(kind: pa.DataType) -> pa.DataType:
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.string() if pa.types.is_large_string(inner) else inner
+    kind = value_type(kind)
+    return pa.string() if pa.types.is_large_string(kind) else kind
 
 
 def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:

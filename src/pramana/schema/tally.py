@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pramana.base.rounding import as_whole
 from pramana.schema.codec import EXACT, comparable, flat, positions
 from pramana.schema.domains import Bins, Label, label_text
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, value_type
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, IntArray
@@ -219,8 +219,7 @@ def tally(table: OpenedTable, columns: Sequence[str] | None = None) -> dict[str,
     def tallied(batches: Iterable[pa.RecordBatch]) -> dict[str, Tally]:
         tallies = {name: Tally(kind_of(kind)) for name, kind in kinds.items()}
         for name, kind in kinds.items():
-            flat_array = kind.value_type if pa.types.is_dictionary(kind) else kind
-            tallies[name].add(pa.array([], flat_array))
+            tallies[name].add(pa.array([], value_type(kind)))
         for batch in batches:
             for counted, column in zip(tallies.values(), batch.columns, strict=True):
                 counted.add(column)

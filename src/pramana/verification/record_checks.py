@@ -45,7 +45,7 @@ from pramana.schema.group_sizes import (
     in_bins,
 )
 from pramana.schema.joint_cells import CellRules, Counter, cell_counts, joint_groups, tied_columns
-from pramana.schema.opened_table import BATCH, OpenedTable, is_number
+from pramana.schema.opened_table import BATCH, OpenedTable, is_number, value_type
 from pramana.schema.schema import COUNT, REPORTED, Column
 from pramana.types import BoolArray, FloatArray, IntArray, Positions, Progress
 from pramana.verification.checks import Check, CheckKind
@@ -527,7 +527,7 @@ def _packed(opened: OpenedTable) -> OpenedTable:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = value_type(kind)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

@@ -49,7 +49,7 @@ from pramana.mechanisms.mechanism import (
 from pramana.release.certificate import Certificate, accepted_words
 from pramana.schema.group_sizes import in_bins
 from pramana.schema.joint_cells import cell_codes, cell_numbers, joint_groups, value_codes
-from pramana.schema.opened_table import OpenedTable, words_of
+from pramana.schema.opened_table import OpenedTable, value_type, words_of
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.schema.telling_values import HiddenKey, Telling, telling_values, worst_of
 from pramana.types import BoolArray, FloatArray, Form, IntArray, Words
@@ -626,8 +626,7 @@ def is_amount(table: OpenedTable, name: str) -> bool:
     repeat as often as numbers do that chance drew: numbers that somebody assigned repeat less. Of
     numbers too few to tell, those are identifiers that never repeat and have ``DIGITS`` digits.
     """
-    kind = table.schema.field(name).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = value_type(table.schema.field(name).type)
     if pa.types.is_decimal(kind):
         return True
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):

@@ -52,7 +52,7 @@ from pramana.errors import InvalidTable
 from pramana.schema.codec import encode
 from pramana.schema.domains import Labels
 from pramana.schema.joint_cells import Counter, Counts
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, value_type
 from pramana.schema.schema import Column, Schema
 from pramana.types import Progress
 
@@ -247,10 +247,7 @@ class SparkEngine:
         if self.serves(opened.source):
             return opened.source
         table = opened.to_arrow()
-        fields = [
-            (f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
-            for f in table.schema
-        ]
+        fields = [(item.name, value_type(item.type)) for item in table.schema]
         return like.sparkSession.createDataFrame(table.cast(pa.schema(fields)))
 
 
