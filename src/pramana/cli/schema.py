@@ -197,10 +197,10 @@ def _show_uniques(description: Description) -> None:
         console.print("No key was found: name the columns that identify people with --keys.")
     unchanged = [one for one in description.profiles if one.adds is not None and not one.withheld]
     if unchanged:
-        found, k = sum(one.adds or 0 for one in unchanged), api.usual_k(description.records)
+        unique, k = sum(one.adds or 0 for one in unchanged), api.usual_k(description.records)
         console.print(
-            f"{found:,} of {description.records:,} records "
-            f"({percent_up(found / description.records)}) are unique on the unchanged columns: "
+            f"{unique:,} of {description.records:,} records "
+            f"({percent_up(unique / description.records)}) are unique on the unchanged columns: "
             f"{', '.join(one.name for one in unchanged)}. A guarantee of k = {k} is 1/k = "
             f"{percent_up(1 / k)}; columns were chosen to stay below half of it.",
             markup=False,

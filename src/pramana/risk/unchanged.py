@@ -120,9 +120,9 @@ def _telling(
     batches = [in_bins(batch, [c for c in unchanged if c.drawn]) for batch in sample.to_batches()]
     values = pa.Table.from_batches(batches, sample.schema if not batches else None)
     return worst_of(
-        found
+        telling
         for column in unchanged
-        for found in telling_values(column.name, value_codes(values.column(column.name)), keys)
+        for telling in telling_values(column.name, value_codes(values.column(column.name)), keys)
     )
 
 

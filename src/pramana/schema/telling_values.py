@@ -172,10 +172,10 @@ def _values_left(counts: FloatArray, everybody: FloatArray, inverse: FloatArray 
     return left
 
 
-def worst_of(found: Iterable[Telling]) -> list[Telling]:
+def worst_of(findings: Iterable[Telling]) -> list[Telling]:
     """One finding for each column: the key that is disclosed for most people, most certainly."""
     worst: dict[str, Telling] = {}
-    for telling in found:
+    for telling in findings:
         now = worst.get(telling.column)
         if now is None or (telling.people, -telling.left) > (now.people, -now.left):
             worst[telling.column] = telling

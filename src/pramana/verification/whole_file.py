@@ -403,9 +403,9 @@ def _telling(
     drawn = [column for column in columns if column.drawn]
     binned = pa.Table.from_batches([in_bins(_one_batch(some), drawn, released=True)])
     return worst_of(
-        found
+        telling
         for column in columns
-        for found in telling_values(column.name, value_codes(binned.column(column.name)), keys)
+        for telling in telling_values(column.name, value_codes(binned.column(column.name)), keys)
     )
 
 
