@@ -298,6 +298,7 @@ def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:
     if isinstance(domain, NumberGrid):
         low, high = form.number("grid_low"), form.number("grid_high")
         recoding = replace(recoding, bottom=low, top=high, round=None)
+        missing = missing or "category"  # whether values are missing is not read off the data
     new = replace(column, missing=missing, recoding=recoding, domain=domain, origin=origin)
     ticked = form.all("tick") if merge else []
     if len(ticked) > 1 and isinstance(new.domain, Categories):
