@@ -53,9 +53,9 @@ def test_a_table_becomes_points_with_intervals(release, by):
         )
     form = chart.to_dict()
     axes = form["layer"][-1]["encoding"]
-    assert axes["y"]["title"] == "age"
+    assert axes["y"]["title"] is None
     assert axes["y"]["sort"] == ["young", "middle", "old"]
-    assert axes["x"]["title"] == "count (interval at level 0.95)"
+    assert axes["x"]["title"] == "count, with 95 % intervals"
     assert form["layer"][0]["encoding"]["x2"]["field"] == "high"
     if len(by) == 2:
         assert axes["color"]["title"] == "sex"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -105,7 +106,9 @@ def test_from_the_folder_to_a_file(chromium: Any, studio: str, name: str, tmp_pa
     page.get_by_role("button", name="Show the table").click()
     page.locator("table.estimates").wait_for()
     expect(page.locator("table.estimates")).to_contain_text("%")
-    expect(page.locator(".drawn svg").filter(visible=True)).to_have_count(1)
+    chart = page.locator(".drawn svg").filter(visible=True)
+    expect(chart).to_have_count(1)
+    expect(chart.get_by_text(re.compile(r"^\d+ %$")).first).to_be_visible()
     page.get_by_text("Weighted by w." if name == "survey" else "Not weighted.").first.wait_for()
     for ending in ("csv", "xlsx"):
         with page.expect_download() as waiting:

@@ -79,6 +79,6 @@ def test_sentence_says_everything():
     ).sentence()
 
     assert text == (
-        "nearest record: right for 1.2 % of 1,000 people (between 0.687 % and 2.09 %); guessing "
-        "gives 0.1 %; people who are not in the release 0.2 %; promised: at most 5 %."
+        "nearest record: right in 1.2 % of 1,000 attempts (between 0.687 % and 2.09 %); guessing "
+        "gives 0.1 %; people who are not in the release 0.2 %; guarantee: at most 5 %."
     )

@@ -145,7 +145,10 @@ def test_a_model_is_chosen_from_lists(analyst):
     opened(analyst, "published")
     answer = analyst.get(f"/model?{urlencode({'outcome': 'income', 'x': 'sex', 'level': '0.9'})}")
     asked = answer.url.query.decode()
-    assert asked == urlencode({"formula": "income ~ C(sex)", "family": "linear", "level": "0.9"})
+    chosen = {"outcome": "income", "x": "sex", "level": "0.9"}
+    assert asked == urlencode({"formula": "income ~ C(sex)", "family": "linear"} | chosen)
+    lists = analyst.part(f"/model/choices?{asked}")
+    assert len(re.findall('<option value="(?:income|sex)" selected>', lists)) == 2
     told = words(analyst.part(f"/model/found?{asked}"))
     assert "Reference categories: " in told
     assert "Man" in told.partition("Reference categories: ")[2].partition(".")[0]

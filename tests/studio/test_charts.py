@@ -28,11 +28,11 @@ def pointed(svg: str) -> list[str]:
 def test_methods_have_names_axes_the_chance_and_words() -> None:
     """Two axes with titles, a name each, a line for what was asked; the numbers in the words."""
     points = tuple((f"m{at} k = 20", *place, at == 3) for at, place in enumerate(PLACES))
-    svg = drawn("drawn_methods", points, (0.05,), "best so far")["svg"]
+    svg = drawn("drawn_methods", points, (0.05,), "best so far", False)["svg"]
     shown = texts(svg)
     for at in range(len(PLACES)):
         assert f"m{at} k = 20" in shown
-    assert "loss: error of a typical table" in shown
+    assert "error of a typical table" in shown
     assert "risk: links or copies that succeed" in shown
     assert "one in 20" in shown
     assert "m3 k = 20: loss 10 %, risk 0.16 %, best so far" in svg
@@ -45,7 +45,7 @@ def test_methods_have_names_axes_the_chance_and_words() -> None:
 @pytest.mark.parametrize("points", [(), (("a", 0.0, 1.0, True),), (("a", 0.0, 0.0, True),)])
 def test_a_chart_of_nothing_and_of_one_point_can_be_drawn(points: Any) -> None:
     """Axes have two ends whatever there is."""
-    assert drawn("drawn_methods", points, (), "recommended")["svg"].startswith("<svg")
+    assert drawn("drawn_methods", points, (), "recommended", True)["svg"].startswith("<svg")
 
 
 def test_truth_stands_beside_estimates_with_their_intervals() -> None:

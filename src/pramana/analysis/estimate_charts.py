@@ -12,7 +12,7 @@ from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from pramana.base.charts import COLOURS, altair, rows_of, styled
+from pramana.base.charts import COLOURS, PERCENT, altair, rows_of, styled
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.types import Form
 
@@ -24,8 +24,6 @@ MOST_CELLS = 200
 """More points are illegible."""
 
 WIDE, STEP, OFFSET = 420, 24, 12
-LONGEST = 300
-"""Pixels for the name of a value: a label of a survey is a line."""
 
 SHAPES = ("circle", "square", "triangle-up", "diamond")
 OPEN = 0.15
@@ -48,14 +46,13 @@ def estimate_chart(estimate: Estimate) -> Any:
         place = {"row": labels[0], "colour": labels[-1]}
         rows.append(place | {name: float(cell[name]) for name in ("estimate", "low", "high")})
     sides = [list(texts.values()) for texts in words.values()]
-    interval = f"interval at level {estimate.level:g}"
-    if estimate.no_interval:
-        interval = "no interval can be stated"
+    interval = "no interval can be stated" if estimate.no_interval else _interval(estimate.level)
     colour = (estimate.by[1], sides[1]) if len(estimate.by) > 1 else None
     return _chart(
         rows,
-        side=(estimate.by[0], sides[0]),
-        value=f"{estimate.what} ({interval})",
+        sort=sides[0],
+        value=f"{estimate.what}, {interval}",
+        shares=estimate.what.partition(" ")[0] == "share",
         colour=colour,
         title=f"Estimated {estimate.what} by {' and '.join(estimate.by)}",
         note=estimate.note,
@@ -75,8 +72,8 @@ def regression_chart(regression: Regression) -> Any:
         rows.append({"row": name, "colour": name, "estimate": number["coefficient"], **ends})
     return _chart(
         rows,
-        side=("coefficient of", names),
-        value=f"coefficient (interval at level {regression.question.level:g})",
+        sort=names,
+        value=f"coefficient, {_interval(regression.question.level)}",
         colour=None,
         title=f"{regression.family}: {regression.formula}",
         note=regression.note,
@@ -84,26 +81,33 @@ def regression_chart(regression: Regression) -> Any:
     )
 
 
+def _interval(level: float) -> str:
+    return f"with {100 * level:g} % intervals"
+
+
 def _chart(
     rows: Sequence[Form],
     *,
-    side: tuple[str, list[str]],
+    sort: list[str],
     value: str,
     colour: tuple[str, list[str]] | None,
     title: str,
     note: str,
     rule: float | None = None,
+    shares: bool = False,
 ) -> Any:
+    """The chart; its title names the columns, and ``sort`` has the values down the side."""
     alt = altair()
     whole = [row for row in rows if math.isfinite(row["estimate"])]
     offset = len(colour[1]) if colour else 1
-    rows_down = alt.Axis(titlePadding=14, labelLimit=LONGEST)
     scale = alt.Scale(zero=False, nice=True)
     # In full; by powers of ten only where all numbers are small.
     largest = max((abs(row["estimate"]) for row in whole), default=1)
     axis = alt.Axis(format=",.6~f" if largest >= 0.01 else ".3~g", tickCount=6)
+    if shares:
+        axis = alt.Axis(labelExpr=PERCENT, tickCount=6)
     across = partial(alt.X, title=value, scale=scale, axis=axis)
-    shared: Form = {"y": alt.Y("row:N", sort=side[1], title=side[0], axis=rows_down)}
+    shared: Form = {"y": alt.Y("row:N", sort=sort, title=None)}
     shaped: Form = {}
     if colour:
         name, values = colour
@@ -119,9 +123,11 @@ def _chart(
             "colour:N", scale=alt.Scale(domain=values, range=shapes), **named
         )
     fixed = {} if colour else {"color": COLOURS[0]}
-    drawn, arrows = _drawn(whole)
+    drawn, arrows, edges = _drawn(whole)
     ends = [row for row in drawn if None not in (row["low"], row["high"])]
-    base = alt.Chart(rows_of(drawn))
+    # A number that could be any is not known: its interval has arrows at both ends and no point.
+    known = [row for row in drawn if not {row["low"], row["high"]} >= edges]
+    base = alt.Chart(rows_of(known))
     bars = alt.Chart(rows_of(ends)).mark_rule(strokeWidth=2, **fixed)
     tips = [
         alt.Chart(rows_of(open_ends))
@@ -148,8 +154,8 @@ def _chart(
     )
 
 
-def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]]]:
-    """Rows as they are drawn, and arrows where an interval has no end: it goes on beyond all."""
+def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]], set[float]]:
+    """Rows as they are drawn, arrows where an interval has no end, and the edges of the chart."""
     numbers = [row[name] for row in rows for name in ("estimate", "low", "high")]
     finite = [number for number in numbers if math.isfinite(number)]
     lowest, highest = min(finite, default=0.0), max(finite, default=0.0)
@@ -169,4 +175,5 @@ def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]]]:
         ]
         for name, shape in (("low", "triangle-left"), ("high", "triangle-right"))
     }
-    return drawn, {shape: shape_rows for shape, shape_rows in arrows.items() if shape_rows}
+    arrows = {shape: shape_rows for shape, shape_rows in arrows.items() if shape_rows}
+    return drawn, arrows, set(edges.values())

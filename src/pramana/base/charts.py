@@ -32,6 +32,9 @@ RESERVED_NAMES = re.compile(
 LOOKED_THROUGH = False
 """Whether Altair validates each chart, which takes as long as drawing it: in tests alone."""
 
+PERCENT: Final = "format(100 * datum.value, '.6~g') + ' %'"
+"""How an axis of shares writes them, as texts do."""
+
 
 @cache
 def tokens() -> str:
@@ -59,6 +62,7 @@ def styled(chart: Any) -> Any:
     return chart.configure(
         view={"stroke": None},
         axis={"labelLimit": 180, **axis, **letters},
+        axisY={"labelLimit": 300},
         legend={"labelLimit": 240, **letters},
         title={"anchor": "start", **title},
     )
@@ -68,18 +72,32 @@ MARK: Final = re.compile(r'<(path aria-label="([^"]*)" role="graphics-symbol"[^>
 """A point or a bar of a chart, with its label."""
 
 
-WIDTHS: Final = (340, 620, 1000)
-"""Of the same chart in a page, in pixels; charts.css shows the one that its card has room for."""
+WIDTHS: Final = (340, 480, 690, 1060)
+"""Of the same chart in a page, in pixels; charts.css shows the one that fits its card."""
+
+NARROW: Final = 500
+"""Below this width, the legend is below a chart, and names of values are cut off sooner."""
 
 
 def fitting_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
     """A chart in each of the widths, so that its letters have one size on a phone and a desk."""
     size = {"type": "fit-x", "contains": "padding"}
+    narrow = _for_phones(chart)
     return "".join(
-        inline_svg(chart.properties(width=wide, autosize=size), identity=f"{identity}-{wide}",
-                   title=title, text=text)
+        inline_svg((narrow if wide < NARROW else chart).properties(width=wide, autosize=size),
+                   identity=f"{identity}-{wide}", title=title, text=text)
         for wide in WIDTHS
     )  # fmt: skip
+
+
+def _for_phones(chart: Any) -> Any:
+    """A styled chart whose marks keep room on a phone."""
+    narrow = chart.copy(deep=True)
+    narrow.config["legend"] |= {"orient": "bottom", "columns": 1}
+    narrow.config["axisY"] |= {"labelLimit": 130}
+    narrow.config["axisX"] = {"titleAnchor": "end", "titleLimit": WIDTHS[0],
+                              "labelOverlap": "greedy", "labelSeparation": 8}  # fmt: skip
+    return narrow
 
 
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:

@@ -95,7 +95,7 @@ class Measured:
     def sentence(self) -> str:
         """The rate in words."""
         text = gettext(
-            "%(name)s: right for %(share)s of %(people)s people (between %(low)s and %(high)s)",
+            "%(name)s: right in %(share)s of %(people)s attempts (between %(low)s and %(high)s)",
             name=self.name,
             share=numeral(percent_up(self.value)),
             people=numeral(f"{self.trials:,}"),
@@ -110,7 +110,7 @@ class Measured:
             text += "; " + gettext("people who are not in the release %(share)s", share=share)
         if self.bound is not None:
             share = numeral(percent_up(self.bound))
-            text += "; " + gettext("promised: at most %(share)s", share=share)
+            text += "; " + gettext("guarantee: at most %(share)s", share=share)
         return text + "."
 
     def cells(self) -> tuple[str, str, str, str, str, str]:

@@ -83,7 +83,7 @@ class ShuffledPrivacy(Guarantee):
             "Differential privacy of the shuffled release.",
             number="epsilon",
             first=True,
-            slider=("Of the shuffled release: epsilon", 0.05, 10.0, 1.0),
+            slider=("Differential privacy of the shuffled release: epsilon", 0.05, 10.0, 1.0),
         ),
         CliOption(
             "--delta",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from pramana.base.charts import WIDTHS, altair, rows_of, styled
+from pramana.base.charts import PERCENT, WIDTHS, altair, rows_of, styled
 from pramana.base.measured_share import Measured
 from pramana.base.text import percent_down, percent_up
 from pramana.base.translation import gettext, noop, numeral
@@ -196,7 +196,7 @@ def _marks(view: ColumnView, base: Any, along: str, *, rule: int, point: int) ->
         title += ", " + gettext("with %(level)s %% intervals", level=f"{100 * view.level:g}")
     scale = {
         "title": title,
-        "axis": alt.Axis(format="~%", tickCount=5, labelFlush=False, labelOverlap="greedy"),
+        "axis": alt.Axis(labelExpr=PERCENT, tickCount=5, labelFlush=False, labelOverlap="greedy"),
         "scale": alt.Scale(zero=True),
     }
     names = [gettext(SERIES[kind]) for kind in view.series]
@@ -255,7 +255,7 @@ def ranges(identity: str, attacks: Sequence[Measured], *, title: str, wide: int 
         for attack in attacks
     ]  # fmt: skip
     scale = alt.Scale(type="log", domain=[LEAST_SHARE, 1], nice=False)
-    axis = alt.Axis(format="~%", values=[1e-4, 1e-3, 0.01, 0.1, 1])
+    axis = alt.Axis(labelExpr=PERCENT, values=[1e-4, 1e-3, 0.01, 0.1, 1])
     base = alt.Chart(rows_of(rows)).encode(
         y=alt.Y("row:N", sort=[attack.name for attack in attacks], title=None)
     )
@@ -311,13 +311,14 @@ def frontier(
         for point in points
     ]  # fmt: skip
     most, low, high = frame = _frame(rows, chances)
-    ticks = [step * 10.0**power for power in range(-5, 1) for step in (1, 2, 5)]
+    steps = (step * 10.0**power for power in range(-5, 1) for step in (1, 2, 5))
+    ticks = [tick for tick in steps if low <= tick <= high]
     base = alt.Chart().encode(
         x=alt.X("loss:Q", title=axes[0], scale=alt.Scale(domain=[0, most], nice=False),
-                axis=alt.Axis(format=".2~%", tickCount=5)),
+                axis=alt.Axis(labelExpr=PERCENT, tickCount=5)),
         y=alt.Y("risk:Q", title=axes[1],
                 scale=alt.Scale(type="log", domain=[low, high], nice=False),
-                axis=alt.Axis(format="~%", values=[tick for tick in ticks if low <= tick <= high])),
+                axis=alt.Axis(labelExpr=PERCENT, values=ticks)),
     )  # fmt: skip
     layers = _chance_lines(base, chances, most)
     for filled, colour in ((True, COLOURS["estimated"]), (False, COLOURS["original"])):
@@ -395,16 +396,20 @@ def _labelled(
 
 
 def drawn_methods(
-    points: Sequence[tuple[str, float, float, bool]], chances: Sequence[float], best: str
+    points: Sequence[tuple[str, float, float, bool]],
+    chances: Sequence[float],
+    best: str,
+    planned: bool,
 ) -> str:
-    """Methods by loss and risk."""
+    """Methods by loss and risk; the loss is of planned analyses, or of a typical table."""
+    loss = noop("error of the planned analyses") if planned else noop("error of a typical table")
     plot = frontier(
         "methods",
         [Point(*point) for point in points],
         title=gettext("Loss and risk of every method that was tried"),
         chances=chances,
         axes=(
-            gettext("loss: error of a typical table"),
+            gettext(loss),
             gettext("risk: links or copies that succeed"),
         ),
         best=gettext(best),

@@ -288,7 +288,7 @@ def shapes_of(table: OpenedTable, schema: Schema, names: Sequence[str] = ()) -> 
 
 def _shape(column: Column, seen: Tally, labels: Mapping[Label, str]) -> Shape:
     number = seen.kind in ("integer", "number")
-    if not column.role.traits.released:
+    if not column.role.traits.released and not number and seen.distinct > MOST_BARS:
         return Shape(column.name, (), other=int(seen.numbers.sum()), missing=seen.missing)
     if column.domain is None and number and seen.distinct > MOST_BARS:
         return _histogram(column.name, seen)

@@ -34,7 +34,7 @@ MOST_KEPT: Final = 300
 """Results, the newest ones."""
 
 LOST: Final = noop("The worker has ended or cannot begin, perhaps for lack of memory. Try again.")
-FORM: Final = 4
+FORM: Final = 5
 """Of kept results: another one is not read."""
 
 

@@ -164,6 +164,11 @@ def _advice(
     advice: Any, k: float, refused: Mapping[str, PramanaError], labels: Any
 ) -> dict[str, Any]:
     name, heads, rows = advice.side_by_side(labels)
+    heads = [" ".join(word.removeprefix("--") for word in head.split()) for head in heads]
+    for place, trial in enumerate(advice.done, start=2):
+        table = "*".join(trial.answers[0].columns)
+        if any(one.text == table and not one.answered for one in trial.questions):
+            rows = [(*row[:place], "", *row[place + 1 :]) for row in rows]
     best = advice.recommended
     claims = {
         one.scenario.method: []
@@ -403,7 +408,10 @@ def attack(
             api.load(release), original=opened, belongs=checked, progress=bench.say
         )
     return {
-        "attacks": [one.to_json() | {"sentence": one.sentence()} for one in result.measured],
+        "attacks": [
+            {"name": one.name, "sentence": one.sentence(), "cells": one.cells()}
+            for one in result.measured
+        ],
         "holds": result.holds,
         "verdict": result.verdict,
         "seen": [*result.seen, *result.notes],

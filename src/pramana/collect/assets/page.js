@@ -272,7 +272,7 @@
     const ends = one.bins ?? one.points;
     const low = ends[0];
     const high = ends[ends.length - 1];
-    const input = element("input", [], { type: "number", id: "answer", step: "any", inputmode: "decimal", autocomplete: "off", "aria-describedby": "wrong" });
+    const input = element("input", [], { type: "number", id: "answer", step: "any", inputmode: "decimal", autocomplete: "off", "aria-describedby": "wrong", placeholder: `${low} ${text.to} ${high}` });
     const rest = offered(one).filter(ours);
     const boxes = rest.map((answer, at) => {
       const box = element("input", [], { type: "radio", name: "instead", value: answer, id: `instead${at}`, autocomplete: "off" });

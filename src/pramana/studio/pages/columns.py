@@ -50,7 +50,8 @@ PAGES: Final = Pages(
 MOST_LOOKED: Final = 20_000
 HOUSEHOLD: Final = "household"
 ROLES: Final = {str(role): f"{role.capitalize()}: {role.traits.words}" for role in Role} | {
-    HOUSEHOLD: noop("Household: its number; dropped, and guarantees are stated for households too")
+    str(Role.IDENTIFIER): noop("Dropped: numbers of persons, and columns that are not released"),
+    HOUSEHOLD: noop("Household: its number; dropped, and guarantees are stated for households too"),
 }
 MISSING: Final = {
     "": noop("decided by the data"),
@@ -262,7 +263,7 @@ async def save_one(request: Request, studio: Studio, form: Form) -> Response:
         changed = _with_column(schema, new, form.get("role"))
     except ValueError as error:
         raise InputError(str(error)) from None
-    studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
+    studio.session.change(f"Changed '{column.name}'", schema=changed.to_toml(), acknowledged="")
     if not auto:
         studio.session.notice = gettext("Saved.")
         return goto(local_page(form.get("next"), f"/columns/{place}"))

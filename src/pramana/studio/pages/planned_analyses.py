@@ -446,7 +446,10 @@ async def _sides(results: list[dict[str, Any]], *, whole: bool) -> dict[str, Any
         if row["error"] is not None and row["exposure"] is not None
     )
     chances = tuple(result["chance"] for result in results)
-    chart = await asyncio.to_thread(drawn, "drawn_methods", points, chances, best) if points else {}
+    chart = {}
+    if len(points) > 1:  # one point compares nothing
+        planned = any(row["errors"] for row in rows)
+        chart = await asyncio.to_thread(drawn, "drawn_methods", points, chances, best, planned)
     return {"found": results, "rows": rows, "best": best, "points": points, **chart}
 
 

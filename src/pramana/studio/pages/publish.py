@@ -251,11 +251,11 @@ def same_release(studio: Studio) -> SameWork:
     code = (
         "import pramana as pm\nfrom pramana import api\n\n"
         'schema = pm.Schema.load("schema.toml")\n'
-        f"asked = api.guarantees_from_options({{{target}}}{aims}, schema=schema)\n"
-        f"truth = {source_code(studio)}\n"
-        f"plan = pm.design(schema, *asked, data=truth, method={_method_code(now)})\n"
-        f"pm.protect(truth, plan, to={now.release!r}, copies={list(now.copies)!r})\n"
-        f"print(pm.verify({now.release!r}, original=truth))"
+        f"target = api.guarantees_from_options({{{target}}}{aims}, schema=schema)\n"
+        f"original = {source_code(studio)}\n"
+        f"plan = pm.design(schema, *target, data=original, method={_method_code(now)})\n"
+        f"pm.protect(original, plan, to={now.release!r}, copies={list(now.copies)!r})\n"
+        f"print(pm.verify({now.release!r}, original=original))"
     )
     return SameWork(
         (

@@ -151,9 +151,9 @@ LEVELS: Final = (0.9, 0.95, 0.99)
 PLACES: Final = (("row", noop("Rows")), ("inner", noop("Rows within")), ("column", noop("Columns")))
 WHAT: Final = {
     "count": noop("Number of people"),
-    "share": noop("Percentages of all"),
-    "row": noop("Percentages of each row"),
-    "column": noop("Percentages of each column"),
+    "share": noop("Percentages of the total"),
+    "row": noop("Row percentages"),
+    "column": noop("Column percentages"),
     "mean": noop("Mean of a number"),
     "total": noop("Total of a number"),
 }
@@ -166,7 +166,7 @@ FAMILIES: Final = {
 }
 MOST_LETTERS: Final = 1000
 MOST_EXPLANATORY: Final = 6
-PICKED: Final = ("outcome", "x", "family", "formula")
+PICKED: Final = ("family", "formula")
 EXPORT_SECONDS: Final = 60.0
 
 
@@ -358,7 +358,7 @@ def poll_of(request: Request) -> str:
 async def show_model(request: Request, studio: Studio) -> Response:
     """The page; the columns to choose from come when they are read."""
     form, name = form_in(request), studio.session.now.analysed
-    if form.last("outcome"):
+    if form.last("outcome") and not form.get("formula"):
         job = studio.jobs.ask(analyst.describe, **release_of(studio))
         if await waiting(request, job, patience=EXPORT_SECONDS) is not None:
             raise InputError(job.words or "The columns are not read yet. Try again in a moment.")
