@@ -498,9 +498,7 @@ class RecordScan:
         good = coarse_up(suppressed) <= most == coarse_up(most) <= coarse_up(possible)
         good = good and least <= possible
         if good and len(complete) < len(missing):
-            detail += (
-                f". Of the missing cells {suppressed:,} were suppressed; the others are asserted"
-            )
+            detail += f". At least {suppressed:,} of these were suppressed"
             yield Check.asserted("suppressed cells", detail)
         else:
             yield Check.decided("suppressed cells", good, detail)
