@@ -45,7 +45,6 @@ from pramana.risk.attacks.attacker_records import (
     require_belongs,
     require_matrices,
 )
-from pramana.risk.attacks.closest_record import closest_risk
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.linkage import TRIALS, Links, optimal_linkage
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
@@ -391,6 +390,8 @@ def _attacked(
             lambda: inference_risks(matrices, people, list(values), keystream=keystream, say=say)
         )
     say("Measuring distances")
+    from pramana.risk.attacks.closest_record import closest_risk  # with compiled loops
+
     attempt(lambda: [closest_risk(certificate.schema, matrices, people, keystream=keystream)])
     return measured, homes, notes
 
