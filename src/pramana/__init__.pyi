@@ -2,10 +2,10 @@ from pramana.analysis.estimates import Estimate as Estimate
 from pramana.analysis.learning import ReleasedFeatures as ReleasedFeatures
 from pramana.analysis.learning import learn as learn
 from pramana.analysis.learning import learn_tree as learn_tree
-from pramana.analysis.pooling import PooledFit as PooledFit
-from pramana.analysis.pooling import pool as pool
 from pramana.analysis.regression_results import Regression as Regression
 from pramana.analysis.release import Release as Release
+from pramana.analysis.synthesis import PooledFit as PooledFit
+from pramana.analysis.synthesis import pool as pool
 from pramana.api import advise as advise
 from pramana.api import attack as attack
 from pramana.api import audit as audit
