@@ -88,7 +88,7 @@ def test_the_drawn_layers_are_those_that_the_linter_keeps() -> None:
 def test_every_theorem_of_the_picture_is_quoted_in_its_room() -> None:
     """A row names a paper's theorem or a proof of ours, and files that quote it."""
     page = (ROOT / "docs" / "architecture.md").read_text()
-    table = page.split("## The room of a theorem\n")[1].split("\n## ")[0]
+    table = page.split("## The file of each theorem\n")[1].split("\n## ")[0]
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
     assert len(rows) > 15
     for what, source, files in rows:
