@@ -100,9 +100,7 @@ class Step:
                 f"The matrices of all strata on {self._names} must have the same labels."
             )
         width = len(self.columns)
-        if width > 1 and any(
-            not isinstance(cell, tuple) or len(cell) != width for cell in self.labels
-        ):
+        if width > 1 and not are_cells(self.labels, width):
             raise InvalidMatrix(
                 f"The labels of a joint step on {self._names} must be tuples of {width} values."
             )

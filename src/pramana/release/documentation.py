@@ -493,9 +493,4 @@ def _r(value: Any) -> str:
 
 def r_text(text: str) -> str:
     """A literal of R: everything but ASCII letters by its number."""
-    parts = (
-        letter if letter.isascii() and letter.isprintable() and letter not in '"\\'
-        else f"\\U{{{ord(letter):06x}}}"
-        for letter in text
-    )  # fmt: skip
-    return '"' + "".join(parts) + '"'
+    return '"' + re.sub(r"[^ !#-\[\]-~]", lambda found: f"\\U{{{ord(found[0]):06x}}}", text) + '"'
