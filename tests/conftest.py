@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -24,8 +26,14 @@ settings.register_profile(
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("quick", settings.get_profile("deep"), max_examples=10)
+settings.register_profile("quick", settings.get_profile("deep"), max_examples=6)
 settings.load_profile("deep" if DEEP else "quick")
+
+
+MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30  # noqa: S108 - a file system, and no file
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    # Releases are flushed to the disk. Some tests would spend half of their time waiting for it.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_collection_finish() -> None:
@@ -35,7 +43,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(200_000, 20, 20)
 
 
 @pytest.fixture(scope="module")

@@ -208,6 +208,7 @@ def test_impossible_combinations_are_no_cells_and_are_refused_in_records():
     assert found.estimate[1, 0] == 0 == found.se[1, 0]
 
 
+@pytest.mark.deep
 def test_the_expected_error_is_that_of_releases():
     """Mean over all tables, within a tenth; 120 seeded releases."""
     table, plan = people(5_000, seed=2), designed(records=5_000)

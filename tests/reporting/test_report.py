@@ -150,6 +150,7 @@ def test_every_guarantee_says_what_it_does_not_promise(internal):
         assert GUARANTEES[name].not_promised in html.unescape(internal)
 
 
+@pytest.mark.deep
 def test_the_external_report_is_the_same_for_two_truths(folder, external):
     """Whatever original is given, nothing of it is looked at."""
     one = report(folder, original=people(1500), external=True).html
@@ -184,6 +185,7 @@ def test_the_owner_reads_of_every_check_that_the_truth_allows(folder, internal, 
     assert with_truth.counted() not in html.unescape(external)
 
 
+@pytest.mark.deep
 def test_internal_reports_of_two_truths_differ(folder, internal):
     """So the test on the external one has teeth."""
     truth = people(1500)

@@ -115,7 +115,7 @@ def require_free(path: Path, *, force: bool, reads: Iterable[Path | None] = ()) 
         raise OutputExists(f"{path} is a folder, and no file replaces one. Choose another name.")
     if path.is_symlink() and (path.is_file() or not path.exists()):
         raise OutputExists(f"{path} is a link, and no file replaces one. Name the file itself.")
-    if path.is_fifo() and not path.is_relative_to("/dev"):
+    if path.is_fifo() and str(path.parent) not in ("/dev", "/dev/fd"):
         raise OutputExists(f"{path} is a pipe, and no file replaces one. Write to /dev/stdout.")
     if any((folder / RELEASE_FILE).is_file() for folder in list(path.absolute().parents)[:2]):
         raise OutputExists(f"{path} belongs to a release. Choose another name.")
