@@ -25,6 +25,7 @@ from benchmarks._measure import Result
 from pramana import api
 from pramana.evaluation.questions import ENOUGH, StatedQuestion, exact_release
 from pramana.risk.unchanged import measure_unchanged
+from pramana.schema.codec import encode
 from pramana.schema.recoded_table import recoded
 from pramana.verification.whole_file import file_risk, verdict_of
 
@@ -38,6 +39,12 @@ QUESTIONS = {
     "uscensus1990raw_sample3000.csv": ("SEX*CITIZEN", "AGE*SEX", "INCOME1 by SEX"),
     "crc_ma2019.csv": ("SEX*MSP", "EDU*SEX", "PINCP by SEX", "PINCP by EDU"),
     "sdcmicro_testdata.csv": ("urbrur*sex", "relat*sex", "income by urbrur", "income by sex"),
+    "acs2018_income_sample.parquet": (
+        "Gender*Race",
+        "Marital Status*Gender",
+        "Income by Gender",
+        "Income by Race",
+    ),
     "sdcmicro_free1.csv": ("SEX*MARSTAT", "EDUC1*SEX", "INCOME by SEX", "INCOME by EDUC1"),
 }
 
@@ -94,17 +101,27 @@ def _path(place: Path, questions: tuple[str, ...], k: float) -> tuple[str, ...]:
         planned = best.plan
         plan = pm.design(planned.schema, *planned.asked, data=opened, method=planned.method)
         with tempfile.TemporaryDirectory() as folder:
-            release = pm.protect(opened, plan, to=Path(folder) / "release")
+            try:
+                release = pm.protect(opened, plan, to=Path(folder) / "release")
+            except pm.PramanaError as error:
+                return _nothing(said, "refused", left, str(error))
             risk = file_risk(release.certificate, release.opened)
-            colour = verdict_of(release.certificate, risk).colour
+            verdict = verdict_of(release.certificate, risk)
             errors = _errors(release, opened, plan, asked)
             same = measure_unchanged(plan.schema, opened, release.opened).unique_share
     worst = "none" if risk.worst is None else f"{risk.worst.share:.1%}"
     return (
         *said, best.scenario.title, f"{np.median(errors):.1%}", f"{max(errors):.1%}",
         f"{_by_steps(place, schema, asked):.1%}", left, worst,
-        f"{same:.1%}", str(colour), f"{time.perf_counter() - begin:.0f}",
+        f"{same:.1%}", _in_colour(verdict), f"{time.perf_counter() - begin:.0f}",
     )  # fmt: skip
+
+
+def _in_colour(verdict) -> str:
+    """The colour; what is not green is not publishable, because."""
+    if str(verdict.colour) == "green":
+        return "green"
+    return f"{verdict.colour}, not publishable, because: {verdict.sentence}"
 
 
 def _nothing(said: tuple[str, ...], method: str, left: str, why: str) -> tuple[str, ...]:
@@ -118,8 +135,14 @@ def _by_steps(place: Path, schema, asked: list[str]) -> float:
     names = sorted({name for question in means for name in question.columns})
     if not means:
         return 0.0
-    coarse = recoded(api.open_source(place, schema=schema), schema).to_arrow(names).to_pandas()
+    steps = recoded(api.open_source(place, schema=schema), schema).to_arrow(names)
+    coarse = steps.to_pandas()
+    for column in (schema.column(name) for name in names):
+        if column.binned:  # each bin as its middle
+            middles = np.array([*column.domain.centres, np.nan])
+            coarse[column.name] = middles[encode(column, steps.column(column.name))]
     exact = api.open_source(place).to_arrow(names).to_pandas()
+    exact = exact.where(coarse.notna())  # codes that mean missing are no amounts
     found = [0.0]
     for question in means:
         by = [coarse[name] for name in question.by]  # the same groups on both sides

@@ -41,6 +41,7 @@ __all__ = [
     "AlteredRelease",
     "Copies",
     "DoesNotHold",
+    "Imprecise",
     "Infeasible",
     "InputError",
     "InvalidMatrix",
@@ -220,6 +221,10 @@ class Compiling(Notice):
 
 class Copies(Notice):
     """More records are unchanged in a release than its guarantee suggests."""
+
+
+class Imprecise(Notice):
+    """Estimates or synthetic records have errors too large for most uses."""
 
 
 _UNHEARD: Final = ContextVar[tuple[type[Warning], ...]]("unheard", default=())

@@ -55,6 +55,7 @@ from pramana.schema.group_sizes import group_sizes
 from pramana.schema.households import require_unlinked
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
+from pramana.verification.whole_file import HOUSEHOLD, count_households
 
 if TYPE_CHECKING:  # an analyst's part is loaded when there is a release, a ledger where one is kept
     from pramana.analysis.release import Release
@@ -130,6 +131,8 @@ def protect(
             unchanged = measure_unchanged(plan.schema, opened, records.to_opened())
             _warn_of_copies(plan, unchanged)
             plan = _with_unchanged_share(plan, opened, records.to_opened(), keystream)
+        if engine_for(opened).on_one_machine:
+            plan = _with_households(plan, opened)
         labels = _released_labels(plan, opened, records)
         certificate = _certificate(plan, keystream, labels, tuple(accept_risk))
         with _entered(booking, certificate, budget):
@@ -289,6 +292,19 @@ def _with_unchanged_share(
         released = records.to_opened()
     share = measure_unchanged(plan.schema, copy, released).public()
     return replace(plan, public={**plan.public, "unchanged_records": share}, permuted_copy=None)
+
+
+def _with_households(plan: Plan, opened: OpenedTable) -> Plan:
+    """The plan with the number of people who are found with their household.
+
+    It depends on the unchanged columns and on who lives with whom, which no guarantee covers.
+    """
+    counted_people = count_households(plan.schema, opened)
+    return (
+        plan
+        if counted_people is None
+        else replace(plan, public={**plan.public, HOUSEHOLD: counted_people})
+    )
 
 
 def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> OpenedTable:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pramana.io.opening import open_table
 from pramana.schema.describe import describe
 from pramana.schema.domains import Labels
+from pramana.schema.roles import Role
 from tests.corpus.files import FILES, LookAlike, accepted
 from tests.corpus.scores import scores
 
@@ -17,7 +18,10 @@ def proposed(file: LookAlike) -> dict[str, str]:
     opened = replace(open_table(file.table), labels=Labels(variables=file.labels))
     found = describe(opened).profiles
     return {
-        own.name: "sensitive" if getattr(own, "withheld", False) else str(own.role) for own in found
+        own.name: "sensitive"
+        if getattr(own, "withheld", False)
+        else str(own.role if own.role.traits.released else Role.IDENTIFIER)
+        for own in found
     }
 
 

@@ -200,7 +200,7 @@ def test_a_weight_that_splits_the_anonymity_set_is_the_first_way(tmp_path, capsy
 
     assert plan.anonymity_set == 10
     assert other.anonymity_set == RECORDS
-    assert (first.column, first.entry) == ("w", 'role = "identifier"')
+    assert (first.column, first.entry) == ("w", 'role = "dropped"')
     errors = on_average(trial_errors(other, opened))
     assert typical(errors, errors) == pytest.approx(first.error)
     assert first.error < 0.5 * first.was
@@ -212,7 +212,7 @@ def test_two_values_of_a_schema_are_changed_at_once(tmp_path, capsys):
     SCHEMA.save(place)
     run(capsys, "schema", str(place), "--without", "region", "--coarsen", "age", "-o", str(better))
     changed = pm.Schema.load(better)
-    assert changed["region"].role is pm.Role.IDENTIFIER
+    assert changed["region"].role is pm.Role.DROPPED
     assert changed["age"].labels == ("[0, 30)", "[30, 60)", "[60, 90]")
     assert changed.tables == (("sex", "age"),)
     for words in (["--coarsen", "sex"], ["--coarsen", "pay"], ["--without", "nosuch"]):
@@ -358,7 +358,7 @@ def test_what_is_told_comes_out_again(monkeypatch):
     again = on_average(trial_errors(plan, opened))
     after = on_average(trial_errors(other, open_source(table, schema=changed)))
 
-    assert "identifier" not in best.entry
+    assert "dropped" not in best.entry
     assert typical(before, before) == pytest.approx(typical(again, again), rel=0.2)
     assert best.error == pytest.approx(typical(after, after), rel=0.2)
     assert best.was == pytest.approx(typical(before, before))

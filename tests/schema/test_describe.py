@@ -44,7 +44,7 @@ def test_every_column_gets_a_role_and_a_reason():
     roles = {profile.name: str(profile.role) for profile in found.profiles}
     assert roles == {
         "id": "identifier", "sex": "key", "age": "key", "work": "key",
-        "income": "identifier", "wgt": "weight", "wgt2": "identifier",
+        "income": "dropped", "wgt": "weight", "wgt2": "dropped",
     }  # fmt: skip
     assert [profile.name for profile in found.profiles if profile.withheld] == ["income"]
     assert all(profile.why for profile in found.profiles)
@@ -70,7 +70,7 @@ def test_given_roles_are_taken_as_given():
     assert why.startswith(
         "as given; rounded and cut at the top, as few people share some weights: "
     )
-    assert roles["wgt"][0] == "identifier"
+    assert roles["wgt"][0] == "dropped"
     assert roles["age"] == ("identifier", "as given")
     assert isinstance(found.column("income").domain, Bins)
 
@@ -243,8 +243,8 @@ def test_what_a_household_has_in_common_is_given_roles_that_design_takes():
     roles = {column.name: str(column.role) for column in found.columns}
     assert found.household == "home"
     assert roles == {
-        "home": "identifier", "tenure": "public", "rooms": "identifier", "income": "identifier",
-        "wgt": "identifier", "sex": "key", "age": "key", "work": "key",
+        "home": "identifier", "tenure": "public", "rooms": "dropped", "income": "dropped",
+        "wgt": "dropped", "sex": "key", "age": "key", "work": "key",
     }  # fmt: skip
     assert Schema.from_toml(found.to_toml()) == found.schema
     assert design(found, PkAnonymity(k=5), data=table).anonymity_set >= 100

@@ -76,7 +76,7 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("x", (AMOUNTS * 100).round(), Role.SENSITIVE, "long tail"),
         ("x", ROWS - 20_000, Role.SENSITIVE, "hardly any records share"),
         ("who", NAMES, Role.IDENTIFIER, "nearly every value is unique"),
-        ("remarks", WORDS, Role.IDENTIFIER, "too many to randomise"),
+        ("remarks", WORDS, Role.DROPPED, "too many to randomise"),
         ("occupation", [f"o{i}" for i in np.arange(10_000) % 300], Role.KEY, "consider merging"),
         ("constant", [1] * 50, Role.PUBLIC, "single value"),
         ("empty", pa.nulls(50), Role.PUBLIC, "no values"),
@@ -228,5 +228,5 @@ def test_a_dependency_with_few_exceptions_is_found():
     age = RNG.integers(16, 90, 5_000)
     group = [None if at < 4 else f"from {own // 10 * 10}" for at, own in enumerate(age)]
     found = pm.describe(pa.table({"age": age, "agegr": group, "sex": RNG.integers(0, 2, 5_000)}))
-    assert str(found.column("agegr").role) == "identifier"
+    assert str(found.column("agegr").role) == "dropped"
     assert "follows from 'age'" in found.profiles[1].why

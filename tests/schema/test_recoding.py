@@ -89,7 +89,7 @@ def test_the_step_is_part_of_the_schema_file():
     assert pm.Schema.from_toml(STEPS.to_toml()) == STEPS
     with pytest.raises(InvalidNumber, match="round"):
         pm.Recoding(round=0)
-    with pytest.raises(InvalidSchema, match="identifier"):
+    with pytest.raises(InvalidSchema, match="is dropped"):
         pm.Column("w", pm.Role.IDENTIFIER, recoding=pm.Recoding(round=10))
     with pytest.raises(InvalidTable, match="must be a number"):
         weights(people(pa.array(["a", "b"])))

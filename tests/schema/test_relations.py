@@ -34,7 +34,7 @@ def test_a_column_that_follows_from_another_is_named_and_dropped():
     }
     described = pm.describe(table)
     roles = {column.name: str(column.role) for column in described.columns}
-    assert roles["density"] == roles["group"] == "identifier"
+    assert roles["density"] == roles["group"] == "dropped"
     assert roles["area"] == roles["age"] == "key"
     assert "follows from 'age'" in described.profiles[3].why
 
@@ -53,13 +53,13 @@ def test_of_very_many_codes_and_their_groups_the_groups_are_the_key():
     }
     found = pm.describe(pa.table(table))
     why = "240 codes are too many for tables: dropped, since 'occupation_group' has their groups"
-    assert role(found, "occupation") == ("identifier", why)
+    assert role(found, "occupation") == ("dropped", why)
     assert [role(found, own)[0] for own in ("occupation_group", "region")] == ["key"] * 2
-    assert role(found, "money")[0] == "identifier"
+    assert role(found, "money")[0] == "dropped"
 
     asked = pm.describe(pa.table(table), keys=["occupation"])
     assert role(asked, "occupation")[0] == "key"
-    assert role(asked, "occupation_group")[0] == "identifier"
+    assert role(asked, "occupation_group")[0] == "dropped"
 
 
 def test_nothing_is_said_of_codes_in_a_column_that_goes():
@@ -67,7 +67,7 @@ def test_nothing_is_said_of_codes_in_a_column_that_goes():
     table = pa.table({"code": ["a", "b", "?", "d"] * 50, "kind": ["x", "y", "?", "z"] * 50})
     found = pm.describe(table, keys=["code"])
     notes = {own.name: own.notes for own in found.profiles}
-    assert role(found, "kind")[0] == "identifier"
+    assert role(found, "kind")[0] == "dropped"
     assert any("may mean missing" in text for text in notes["code"])
     assert notes["kind"] == []
 
@@ -167,7 +167,7 @@ def test_weights_are_known_by_how_they_behave():
         assert role(found, "v9")[0] == "weight", weights[:3]
         assert "like weights" in role(found, "v9")[1]
     both = pm.describe(pa.table({**others, "v8": drawn.round(5), "v9": (2 * drawn).round(5)}))
-    assert [role(both, name)[0] for name in ("v8", "v9")] == ["weight", "identifier"]
+    assert [role(both, name)[0] for name in ("v8", "v9")] == ["weight", "dropped"]
 
 
 def test_amounts_and_measures_are_no_weights():
@@ -204,7 +204,7 @@ def test_places_within_places_are_known_by_their_codes():
     found = pm.describe(pa.table({"v1": state, "v2": fine, **more}))
     assert "codes of 'v2' begin with its codes" in role(found, "v1")[1]
     assert "v2" in [column.name for column in found.keys]
-    assert role(found, "v1")[0] == "identifier"
+    assert role(found, "v1")[0] == "dropped"
 
 
 MANY = {f"x{i}": RNG.integers(0, 9, N) for i in range(9)}
@@ -233,7 +233,7 @@ def test_what_all_see_stays_and_what_tells_it_goes():
         )
     )
     own, why = role(found, "V7")
-    assert own == "identifier"
+    assert own == "dropped"
     assert "discloses the key 'SEX'" in why
 
 
@@ -243,7 +243,7 @@ def test_of_two_keys_that_are_one_in_other_words_what_all_see_stays():
     table = pa.table({"v1": place, "zip": [f"{10_000 + 37 * own}" for own in place], **MANY})
     found = pm.describe(table)
     assert role(found, "zip")[0] == "key"
-    assert role(found, "v1")[0] == "identifier"
+    assert role(found, "v1")[0] == "dropped"
     assert "'zip' with other labels" in role(found, "v1")[1]
     found = pm.describe(table, keys=["v1", "zip"])
     assert {role(found, name)[0] for name in ("v1", "zip")} == {"key"}
@@ -291,7 +291,7 @@ def test_strata_of_the_sample_tell_places():
     found = pm.describe(
         pa.table({"VARSTR": RNG.integers(2000, 2100, N), "sex": ["F", "M"] * (N // 2)})
     )
-    assert role(found, "VARSTR")[0] == "identifier"
+    assert role(found, "VARSTR")[0] == "dropped"
 
 
 def test_parts_of_an_identifier_go_with_it():

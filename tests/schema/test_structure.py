@@ -127,7 +127,7 @@ def test_units_and_strata_of_the_sample_are_named(name, label):
     for values in (RNG.integers(1, 60, N), RNG.choice([f"s{at}" for at in range(60)], N)):
         opened = open_table(pa.table({name: values, "sex": SEX}))
         found = describe(replace(opened, labels=Labels(variables={name: label})))
-        assert found.column(name).role is pm.Role.IDENTIFIER
+        assert found.column(name).role is pm.Role.DROPPED
         assert "the sample design" in found.profiles[0].why
 
 

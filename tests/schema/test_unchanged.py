@@ -76,7 +76,7 @@ def test_named_keys_are_all_keys():
     table = pa.table(columns)
     roles = {own.name: str(own.role) for own in pm.describe(table, keys=["sex", "region"]).columns}
     assert roles == {
-        "sex": "key", "region": "key", "education": "identifier", "trust": "sensitive"
+        "sex": "key", "region": "key", "education": "dropped", "trust": "sensitive"
     }  # fmt: skip
     more = pm.describe(table, keys=["sex", "region"], suggest=True)
     assert [column.name for column in more.keys] == ["sex", "region", "education"]
@@ -86,8 +86,8 @@ def test_named_keys_are_all_keys():
     ("label", "role"),
     [
         ("Gender of respondent", "key"),
-        ("Interviewer number", "identifier"),
-        ("Length of interview in minutes", "identifier"),
+        ("Interviewer number", "dropped"),
+        ("Length of interview in minutes", "dropped"),
         ("How much do you trust your neighbours, whatever their age?", "sensitive"),
     ],
 )

@@ -184,7 +184,13 @@ def test_what_others_read_is_made_of_the_release_alone(
     folder = owner.session.folder
     owner.post("/choose", {"method": method, "letter": "k", "k": "3"})
     owner.post(
-        "/protect", {"release": method, "acknowledged": "yes", "copy": ["csv", "sav", "dta"]}
+        "/protect",
+        {
+            "release": method,
+            "acknowledged": "yes",
+            "copy": ["csv", "sav", "dta"],
+            "accept": "income",  # a value of it is held by people of one age
+        },
     )
     assert "600 records are released" in owner.part("/protect/made")
     owner.post("/report", {"name": "People", "office": "Office", "edition": "public"})

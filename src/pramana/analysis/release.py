@@ -7,10 +7,13 @@ estimator for the certificate's kind of release computes every answer from these
 from __future__ import annotations
 
 import html
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import import_module
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +58,18 @@ from pramana.analysis.synthesis import SYNTHESIS_METHODS, SynthesisMethod
 from pramana.base.atomic_files import require_free, whole_folder
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice, require_number
+from pramana.base.text import percent_up
 from pramana.engine.base import ENGINES, USUAL, Condition, as_kind, write_opened
 from pramana.errors import (
+    Imprecise,
     InputError,
     InvalidNumber,
     InvalidTable,
     NotCovered,
+    Notice,
+    PramanaError,
     harmless,
+    unheard,
 )
 from pramana.io.base import format_to_write
 from pramana.io.opening import open_table, open_written
@@ -93,6 +101,12 @@ INTERNAL = frozenset({"in_words", "like", "opened", "reading", "require_sound", 
 
 
 COPY = "copy"
+
+LARGE_ERROR = 0.1
+"""Median standard error above which synthetic records are of little use."""
+
+MOST_PAIRS, ENOUGH = 6, 20
+"""Tables of two columns, and records of a cell, whose errors are looked at for this."""
 """The column that numbers the copies in a file of synthetic records."""
 
 
@@ -559,12 +573,44 @@ class Release:
             copies: Return a list of this many tables, each with its own draw of the parameters of
                 the model. Fit the same model to each, and combine the fits by ``pramana.pool``.
         """
+        self._warn_of_synthetic_errors()
         keystream = Keystream.of(seed)
         if copies is None:
             table = self.synthesized(keystream, method=method, margins=margins)
             return as_kind(open_table(table), self.like)
         tables = self._synthetic_copies(copies, keystream, method, margins)
         return [as_kind(open_table(table), self.like) for table in tables]
+
+    @cached_property
+    def _pair_error(self) -> float | None:
+        """The median relative standard error of cells of tables of two randomised columns.
+
+        Of the first ``MOST_PAIRS`` tables, and of cells of ``ENOUGH`` records and more. Synthetic
+        records have the same error, and that of their draw. ``None`` where it is not known.
+        """
+        names = [column.name for column in self.certificate.true_schema.randomised]
+        errors = [np.zeros(0)]
+        for pair in islice(combinations(names, 2), MOST_PAIRS):
+            with suppress(PramanaError), unheard(Notice):
+                table = self.crosstab(*pair, weighted=False)
+                counts, deviations = np.asarray(table.estimate), np.asarray(table.se)
+                enough = counts >= ENOUGH
+                errors.append(deviations[enough] / counts[enough])
+        together = np.concatenate(errors)
+        return float(np.median(together)) if len(together) else None
+
+    def _warn_of_synthetic_errors(self) -> None:
+        """Warn where synthetic records say little about two columns together."""
+        error = self._pair_error
+        if error is not None and error > LARGE_ERROR:
+            warnings.warn(
+                f"Cells of two columns have a median standard error of {percent_up(error)} in this "
+                f"release, and synthetic records are not more precise: above "
+                f"{percent_up(LARGE_ERROR)} they are of little use. Estimate single tables and "
+                "means from the release instead (pramana estimate).",
+                Imprecise,
+                stacklevel=3,
+            )
 
     def _synthetic_copies(
         self, copies: int, keystream: Keystream, method: str, margins: Margins | None
@@ -640,6 +686,7 @@ class Release:
         a release in several files a folder of as many Parquet files is written, each by a thread or
         a worker of the engine; ``master`` names its cluster.
         """
+        self._warn_of_synthetic_errors()
         place, workers = Path(path), ENGINES[engine]
         file_format, files = format_to_write(place), self._data_files()
         by_file = len(files) > 1 and file_format == self.opened.format and copies is None

@@ -48,7 +48,7 @@ POOR = 0.1
 LONG = 240
 """Letters of an entry that are shown."""
 
-DROPPED = 'role = "identifier"'
+DROPPED = 'role = "dropped"'
 MOST_SUGGESTED, MOST_TRIED = 4, 3
 FEW_KEYS, FEW_TABLES = 4, 2
 MOST_COLUMNS = 8
@@ -228,7 +228,7 @@ def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, 
             if schema.column(name).role is Role.WEIGHT:
                 yield from _coarse_weights(schema.column(name), opened)
             what = f"Without '{name}', which makes anonymity sets smaller"
-            yield what, DROPPED, Column(name, Role.IDENTIFIER)
+            yield what, DROPPED, Column(name, Role.DROPPED)
 
 
 def _together(plan: Plan) -> list[_Candidate]:
@@ -298,7 +298,7 @@ def _groups_of_keys(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
 
 def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
     """A key in other forms: what is done, what to write into the schema, and the column."""
-    dropped = Column(key.name, Role.IDENTIFIER)
+    dropped = Column(key.name, Role.DROPPED)
     yield f"Without '{key.name}'", DROPPED, dropped
     domain = key.domain
     if isinstance(domain, Bins) and domain.size > 3:
@@ -341,7 +341,7 @@ def changed_file(
     """
     for name in without:
         schema = Schema.from_toml(text)
-        dropped = Column(schema.column(name).name, Role.IDENTIFIER)
+        dropped = Column(schema.column(name).name, Role.DROPPED)
         changed = with_column(schema, dropped)
         known = Provenance.weakest(schema.origin, origin_named(origin))
         text = with_column_rewritten(text, replace(changed, origin=known), name)
@@ -429,7 +429,7 @@ def with_column(schema: Schema, column: Column) -> Schema:
 def without_columns(schema: Schema, names: Sequence[str]) -> Schema:
     """The schema with these columns dropped."""
     for name in names:
-        schema = with_column(schema, Column(name, Role.IDENTIFIER))
+        schema = with_column(schema, Column(name, Role.DROPPED))
     return schema
 
 

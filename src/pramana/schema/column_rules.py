@@ -314,11 +314,12 @@ def visibility(column: ObservedColumn, *, place: bool = False) -> float:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A role with its reason; whether it is a place, or would be a key if there were fewer keys."""
+    """A role with its reason; whether the column is a place, or numbers households."""
 
     role: Role
     why: str
     place: bool = False
+    household: bool = False
 
 
 class Rule(NamedTuple):
@@ -354,7 +355,7 @@ IDENTIFIER_NAME: Final = "its name suggests an identifier"
 
 ANY_RULES: Final = (
     Rule(
-        Role.IDENTIFIER,
+        Role.DROPPED,
         "name or label suggest data about the collection of answers: dropped",
         lambda c: c.called("paradata"),
     ),
@@ -387,7 +388,7 @@ NUMBER_RULES: Final = (
     ),
     Rule(Role.IDENTIFIER, IDENTIFIER_NAME, _identifier),
     Rule(
-        Role.IDENTIFIER,
+        Role.DROPPED,
         "a unit or stratum of the sample design, which discloses places: dropped",
         _design,
     ),
@@ -424,7 +425,7 @@ TEXT_RULES: Final = (
         lambda c: c.named("health") or c.named("money"),
     ),
     Rule(
-        Role.IDENTIFIER,
+        Role.DROPPED,
         "a unit or stratum of the sample design, which discloses places: dropped",
         _design,
     ),
@@ -435,7 +436,7 @@ TEXT_RULES: Final = (
         lambda c: c.distinct <= MANY_TEXTS and c.records >= FREQUENT * c.distinct,
     ),
     Rule(
-        Role.IDENTIFIER,
+        Role.DROPPED,
         "it has {c.amount} values, too many to randomise: dropped unless it is coarsened",
         lambda _: True,
     ),

@@ -16,13 +16,14 @@ from typing import Final
 import pyarrow as pa
 
 from pramana.base.rounding import as_whole
-from pramana.base.text import counted
+from pramana.base.text import counted, percent_up
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
 from pramana.schema.column_rules import IDENTIFIER_NAME, snake_case, words_of
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
 from pramana.schema.group_sizes import group_sizes
-from pramana.schema.joint_cells import Counter, Counts
+from pramana.schema.households import households_of, people_in_identified_households
+from pramana.schema.joint_cells import Counter, Counts, joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
@@ -71,6 +72,11 @@ REPEATED: Final = 0.7
 SEVERAL_RECORDS: Final = (
     "'{0}' has {1:,} values in {2:,} records. If its records are of one person, household or unit, "
     "a guarantee for one record is weaker for all of them together: --household {0} states it."
+)
+
+WITH_HOUSEHOLD: Final = (
+    "Members of one household together are easier to find than one person: {1:,} of {2:,} people "
+    "({3}) live in a household (by '{0}') with a member who is unique on the unchanged columns."
 )
 
 # -- completing a schema ---------------------------------------------------------------------------
@@ -213,7 +219,7 @@ class Profile:
         """What the steward should look at, for the schema file."""
         notes = []
         for suspect in self.suspects:
-            if suspect.value in self.recoding.missing_codes or self.role is Role.IDENTIFIER:
+            if suspect.value in self.recoding.missing_codes or not self.role.traits.released:
                 continue
             text = label_text(suspect.value)
             value = f"'{text}'" if isinstance(suspect.value, str) else text
@@ -252,7 +258,7 @@ class Description(Schema):
 
         Of a wide table the dropped columns are comments, too.
         """
-        dropped = [p for p in self.profiles if p.role is Role.IDENTIFIER]
+        dropped = [p for p in self.profiles if not p.role.traits.released]
         wide = len(dropped) > MOST_DROPPED and len(dropped) < len(self.columns)
         gone = {p.name: p.why for p in dropped if wide and p.name != self.household}
         kept = tuple(column for column in self.columns if column.name not in gone)
@@ -323,9 +329,9 @@ def describe(
     for name, seen in tallies.items():
         recoding, how = first.get(name, (NOTHING, ""))
         risk, steps = added.get(name), ""
-        role = roles[name].role if risk is None or risk.admitted else Role.IDENTIFIER
+        role = roles[name].role if risk is None or risk.admitted else Role.DROPPED
         column = _proposed(name, seen, role, table)
-        if role is not Role.IDENTIFIER:
+        if role.traits.released:
             form, steps = weights.get(name, (NOTHING if risk is None else risk.form, ""))
             recoding = replace(recoding, bottom=form.bottom, top=form.top, round=form.round)
             column = replace(column, recoding=recoding)
@@ -361,6 +367,7 @@ def describe(
                 withheld=risk is not None and not risk.admitted,
             )
         )
+    homes = household or next((n for n, proposal in roles.items() if proposal.household), None)
     structural = structurally_missing(table, columns, tallies)
     profiles = [
         replace(profile, proposals=(*profile.proposals, structural[profile.name]))
@@ -378,8 +385,30 @@ def describe(
         notices=(
             *([SECOND_HEADINGS.format(headings)] if headings else ()),
             *(() if household else _several_records(profiles, table.rows)),
+            *_household_notice(table, columns, homes),
         ),
     )
+
+
+def _household_notice(
+    table: OpenedTable, columns: Sequence[Column], household: str | None
+) -> Iterator[str]:
+    """A notice of the people who are found if the members of a household are known together."""
+    unchanged = [
+        column
+        for column in columns
+        if column.role.traits.released and not column.randomised and not column.noisy
+    ]
+    if household is None or not unchanged or not table.rows:
+        return
+    released = recoded(table, Schema(tuple(unchanged), drops_rest=True))
+    values = [
+        encode(column, values) if column.binned else value_codes(values)
+        for column in unchanged
+        for values in (released.first([column.name]).column(0),)
+    ]
+    people = people_in_identified_households(households_of(table, household), joint_groups(values))
+    yield WITH_HOUSEHOLD.format(household, people, table.rows, percent_up(people / table.rows))
 
 
 def _several_records(profiles: Sequence[Profile], records: int) -> Iterator[str]:

@@ -347,7 +347,7 @@ class _Search:
         stays = next(iter([*stated, *of_people, *named]), None)
         why = "a second weight: dropped, since it would identify people"
         second = [name for name in named if name != stays and name not in self.given]
-        return changed | dict.fromkeys(second, Proposal(Role.IDENTIFIER, why))
+        return changed | dict.fromkeys(second, Proposal(Role.DROPPED, why))
 
     def _replicate_weights(self) -> Roles:
         """Blocks of numbered columns that are called as replicate weights are, from 1 on."""
@@ -365,7 +365,7 @@ class _Search:
                     f'the cluster; to keep them, state replicate_weights = {{columns = "{start}*", '
                     'method = "..."}'
                 )
-                changed |= dict.fromkeys(block.values(), Proposal(Role.IDENTIFIER, why))
+                changed |= dict.fromkeys(block.values(), Proposal(Role.DROPPED, why))
         return changed
 
     def _unnamed_weights(self, roles: Roles) -> dict[str, str]:
@@ -383,15 +383,13 @@ class _Search:
             if name in candidates and (why := self.columns[name].behaves_as_weight())
         }
         others = [
-            name
-            for name in numbers
-            if name not in likely and roles[name].role is not Role.IDENTIFIER
+            name for name in numbers if name not in likely and roles[name].role.traits.released
         ]
         return {n: why for n, why in likely.items() if unrelated(self.table, n, others, UNRELATED)}
 
     def household_numbers(self, roles: Roles) -> Roles:
         """Columns that number households, with what the people of each have in common."""
-        free = [name for name, proposal in roles.items() if proposal.role is not Role.IDENTIFIER]
+        free = [name for name, proposal in roles.items() if proposal.role.traits.released]
         changed: Roles = {}
         for name, seen in self.tallies.items():
             stated = name in self.given or name in self.table.recoded
@@ -419,7 +417,7 @@ class _Search:
                 "household, and guarantees are stated for households too; columns with equal "
                 "values in a household are then released unchanged (role public) or dropped"
             )
-            changed[name] = Proposal(Role.IDENTIFIER, why)
+            changed[name] = Proposal(Role.IDENTIFIER, why, household=True)
         return changed
 
     def parts(self, roles: Roles) -> Roles:
@@ -447,7 +445,7 @@ class _Search:
                 relation
                 for relation in sources
                 if relation.source not in changed
-                and roles[relation.source].role not in (Role.IDENTIFIER, Role.WEIGHT)
+                and roles[relation.source].role not in (Role.IDENTIFIER, Role.DROPPED, Role.WEIGHT)
             ]
             if not telling or name in changed or roles[name].role is not Role.KEY:
                 continue
@@ -456,14 +454,14 @@ class _Search:
                 why = f"it is '{name}' with other labels: dropped, since it would disclose '{name}'"
                 same = [relation.source for relation in telling if relation.both]
                 keys = [key for key in self._of_role(roles, Role.KEY) if key in same]
-                changed |= dict.fromkeys(keys, Proposal(Role.IDENTIFIER, why))
+                changed |= dict.fromkeys(keys, Proposal(Role.DROPPED, why))
                 continue
             first = next(
                 (relation for relation in telling if relation.source not in self.follows),
                 telling[0],
             )
             why = f"{first.words}: dropped, since it would disclose that column"
-            changed[name] = Proposal(Role.IDENTIFIER, why)
+            changed[name] = Proposal(Role.DROPPED, why)
         return changed
 
     def _too_fine(self, roles: Roles) -> Roles:
@@ -484,7 +482,7 @@ class _Search:
                     f"{seen.distinct:,} codes are too many for tables: dropped, since '{largest}' "
                     "has their groups"
                 )
-                changed[name] = Proposal(Role.IDENTIFIER, why)
+                changed[name] = Proposal(Role.DROPPED, why)
         return changed
 
     def twins(self, roles: Roles) -> Roles:
@@ -498,7 +496,7 @@ class _Search:
         names.sort(key=lambda name: (name not in self.given, not is_visible(name)))
         return {
             name: Proposal(
-                Role.IDENTIFIER,
+                Role.DROPPED,
                 f"it has nearly the same information as '{other}' (ranks agree by {closely:.2f}): "
                 "dropped",
             )
@@ -511,7 +509,7 @@ class _Search:
         columns = [
             Column(name, proposal.role)
             for name, proposal in roles.items()
-            if name not in self.given and proposal.role is not Role.IDENTIFIER
+            if name not in self.given and proposal.role.traits.released
         ]
         shared = columns_of_households(columns, self.table, household, anonymity_set=ANONYMITY_SET)
         changed: Roles = {
@@ -521,7 +519,7 @@ class _Search:
             role = Role.WEIGHT if roles[name].role is Role.WEIGHT else Role.PUBLIC
             why = "leaves as it is"
             if not stays:
-                role = Role.IDENTIFIER
+                role = Role.DROPPED
                 why = "dropped, since it would link their records or make anonymity sets small"
             changed[name] = Proposal(role, f"equal for all members of a household: {why}")
         return changed
@@ -556,7 +554,7 @@ class _Search:
         if only_named:
             why = "not among the keys that you named"
         measure = Proposal(Role.SENSITIVE, "a measurement, which hardly anybody knows exactly")
-        seen = Proposal(Role.IDENTIFIER, f"{why}, and outsiders may know it: dropped")
+        seen = Proposal(Role.DROPPED, f"{why}, and outsiders may know it: dropped")
         unseen = Proposal(Role.SENSITIVE, "outsiders hardly know it" if known else why)
         return dict.fromkeys(measures, measure) | {
             name: seen if name in known else unseen for name in keys if name not in best
@@ -573,5 +571,5 @@ class _Search:
                 relation.source for relation in sources if relation.source not in self.given
             ):
                 if roles[source].role in (Role.SENSITIVE, Role.PUBLIC):
-                    changed.setdefault(source, Proposal(Role.IDENTIFIER, why))
+                    changed.setdefault(source, Proposal(Role.DROPPED, why))
         return changed

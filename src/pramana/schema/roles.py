@@ -20,6 +20,7 @@ class Role(StrEnum):
     WEIGHT = "weight"
     PUBLIC = "public"
     IDENTIFIER = "identifier"
+    DROPPED = "dropped"
 
     @property
     def traits(self) -> RoleTraits:
@@ -78,7 +79,13 @@ TRAITS: Final = {
     Role.IDENTIFIER: RoleTraits(
         "names and numbers of persons; dropped",
         """identifier identifiers ident idents identifying identifyingattribute
-        directidentifier directidentifiers direct excludevars""",
+        directidentifier directidentifiers direct""",
+        released=False,
+        randomisable=False,
+    ),
+    Role.DROPPED: RoleTraits(
+        "dropped, though no identifier: it would disclose another column or find people",
+        "dropped drop excluded exclude excludevars omitted",
         released=False,
         randomisable=False,
     ),

@@ -124,7 +124,7 @@ class Column:
             )
         if self.recoding and not self.role.traits.released:
             entry = next(iter(self.recoding.to_dict()))
-            raise self._wrong(entry, "{} is an identifier and dropped: do not recode it.")
+            raise self._wrong(entry, "{} is dropped: do not recode it.")
         number = self.role is Role.SENSITIVE and not self.randomised and self.domain is None
         if self.noisy and not number:
             raise self._wrong(

@@ -117,7 +117,7 @@ def telling_values(name: str, values: IntArray, keys: Mapping[str, HiddenKey]) -
     """The keys that values of a column tell; ``values`` are codes, -1 for a missing value.
 
     >>> income, age = np.repeat([-1, 0, 0], 100), HiddenKey(np.repeat([0, 1, 2], 100), 3)
-    >>> [found.sentence() for found in telling_values("income", income, {"age": age})]
+    >>> [one.sentence() for one in telling_values("income", income, {"age": age})]
     ['income gives age away for 100 of 300 people (33.4 %): ...']
     """
     distinct, places = np.unique(values, return_inverse=True)

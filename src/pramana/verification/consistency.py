@@ -28,6 +28,7 @@ from pramana.schema.joint_cells import CellRules, tied_columns
 from pramana.schema.schema import Schema
 from pramana.types import BoolArray, Entries
 from pramana.verification.checks import Check, CheckKind
+from pramana.verification.whole_file import HOUSEHOLD
 
 MOST_LOOKED_AT = 1_000_000_000
 """The most cells that are looked at for all matrices together."""
@@ -231,7 +232,8 @@ def _method_fields(certificate: Certificate) -> Check:
         return Check.decided(
             name, False, f"not determined by method {method} and the other entries"
         )
-    stated = {n: value for n, value in certificate.statistics.items() if n not in owner}
+    owned = owner | ({HOUSEHOLD} if certificate.households else set())
+    stated = {n: value for n, value in certificate.statistics.items() if n not in owned}
     different = _different(certificate.options, options) | _different(stated, statistics)
     different |= owner - set(certificate.statistics) - _uncounted(certificate)
     different |= set() if fits else {"expected_error"}
@@ -330,6 +332,17 @@ def _owner_statements(certificate: Certificate) -> Iterator[Check]:
     if certificate.households:
         detail = "asserted by the owner: no released column discloses who lives with whom"
         yield Check.asserted("households", detail)
+    if HOUSEHOLD in statistics:
+        counted_people = statistics[HOUSEHOLD]
+        good = isinstance(counted_people, dict) and set(counted_people) == {"found", "people"}
+        good = good and all(type(number) is int for number in counted_people.values())
+        yield _asserted_if(
+            good
+            and 0 <= counted_people["found"] <= counted_people["people"] == certificate.records,
+            "found with household",
+            "counted by the owner",
+            "no number of people of this table",
+        )
     if "unchanged_records" in statistics:
         shares = statistics["unchanged_records"]
         good = isinstance(shares, dict)

@@ -48,6 +48,7 @@ from pramana.mechanisms.mechanism import (
 )
 from pramana.release.certificate import Certificate, accepted_words
 from pramana.schema.group_sizes import in_bins
+from pramana.schema.households import households_of, people_in_identified_households
 from pramana.schema.joint_cells import cell_codes, cell_numbers, joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable, value_type, words_of
 from pramana.schema.schema import REPORTED, Column, Schema
@@ -81,6 +82,9 @@ SUSPECT: Final = 0.4
 NO_K: Final = 0.05
 """Share of people who may be unique where no guarantee bounds a correct match: k = 20."""
 
+
+HOUSEHOLD: Final = "found_with_household"
+"""The entry of the certificate with the people who are found with their household."""
 
 MOST_BY_CHANCE: Final = 0.5
 """Share of unique records that may be released unchanged by chance and be left out of account."""
@@ -150,6 +154,7 @@ class FileRisk:
         subsets: the worst subset of each width, narrow ones first, and all columns that anyone may
             know.
         telling: unchanged columns of which some values tell a randomised key.
+        household: people who live with somebody who is found, by the owner's count.
         together: all unchanged columns, where they are more than a subset has and find more people.
         by_chance: the share of unique records that would be released unchanged if the randomised
             columns had nothing to do with the others; 0 where it was not counted.
@@ -162,6 +167,7 @@ class FileRisk:
     subsets: tuple[SubsetUniqueness, ...] = ()
     sampled: bool = False
     telling: tuple[Telling, ...] = ()
+    household: SubsetUniqueness | None = None
     together: SubsetUniqueness | None = None
     by_chance: float = 0.0
 
@@ -184,6 +190,8 @@ class FileRisk:
             ]
         lines = [telling.sentence() for telling in self.telling]
         lines += [subset.sentence() for subset in self.subsets]
+        if self.household is not None:
+            lines.append(household_words(self.household))
         if self.together is not None:
             lines.append(self.together.sentence())
         if self.sampled:
@@ -199,9 +207,21 @@ class FileRisk:
     def to_json(self) -> Form:
         """As JSON."""
         together = "" if self.together is None else " together"
+        together += "" if self.household is None else " household"
         return {"records": self.records, "unchanged_columns": list(self.columns)} | json_fields(
             self, f"identifiers subsets telling sampled{together}"
         )
+
+
+def household_words(unique_homes: SubsetUniqueness) -> str:
+    """People who are found with their household, in words."""
+    return gettext(
+        "Members of one household together are easier to find: %(number)s of %(people)s people "
+        "(%(share)s) live with somebody who is found, or are found (counted by the owner).",
+        number=numeral(f"{unique_homes.unique:,}"),
+        people=numeral(f"{unique_homes.people:,}"),
+        share=numeral(percent_up(unique_homes.share)),
+    )
 
 
 @dataclass(frozen=True)
@@ -280,6 +300,8 @@ def verdict_of(
         beyond.append(subset.sentence())
         if worst is not None and worst.unique > subset.unique:
             beyond.append(worst.sentence())
+    if risk.household is not None and risk.household.share > uniqueness_bound(certificate):
+        beyond.append(household_words(risk.household))
     beyond += _unchanged_words(certificate, risk)
     if beyond:
         reasons += [
@@ -305,6 +327,8 @@ def _green_words(certificate: Certificate, risk: FileRisk) -> str:
             "The limit is 1/k, or what the guarantee says instead: %(bound)s.", bound=bound
         )
         sentence += f" {worst.sentence()} {limit}"
+        if risk.household is not None:
+            sentence += f" {household_words(risk.household)}"
         if risk.together is not None:
             together = gettext("Nobody is assumed to know all of them:")
             sentence += f" {together} {risk.together.sentence()}"
@@ -383,10 +407,31 @@ def file_risk(certificate: Certificate, released: OpenedTable) -> FileRisk:
     names = [column.name for column in columns]
     known = tuple(name for name in names if name in schema.known)
     risk = uniqueness(released, names, drawn=drawn, known=known)
-    risk = replace(risk, telling=tuple(_telling(certificate, released, columns)))
+    stated = certificate.statistics.get(HOUSEHOLD)
+    household = None if stated is None else SubsetUniqueness((), stated["found"], stated["people"])
+    telling = tuple(_telling(certificate, released, columns))
+    risk = replace(risk, telling=telling, household=household)
     if _unchanged_words(certificate, risk):
         risk = replace(risk, by_chance=unchanged_by_chance(schema, released))
     return risk
+
+
+def count_households(schema: Schema, original: OpenedTable) -> dict[str, int] | None:
+    """People who live with somebody who is unique on the worst unchanged columns, or are so.
+
+    The released file does not show who lives with whom, so that only the owner can count this.
+    """
+    columns = [column for column in schema.released_as_is if not column.noisy]
+    if schema.household is None or not columns or not original.rows:
+        return None
+    names = [column.name for column in columns]
+    batch = _one_batch(original.first(names))
+    words = [words_of(c) for c in in_bins(batch, [c for c in columns if c.drawn]).columns]
+    first = [column[:SEARCHED] for column in words]
+    worst = names if len(names) <= WIDEST else worst_subsets(names, first)[-1]
+    values = joint_groups([words[names.index(name)] for name in worst])
+    people = people_in_identified_households(households_of(original, schema.household), values)
+    return {"found": people, "people": original.rows}
 
 
 def _telling(
