@@ -190,6 +190,8 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     follow(page, page.get_by_role("button", name="Compare"))
     page.get_by_text(re.compile("Take (retention|attribute-sampling)")).wait_for()
     follow(page, page.locator("tr.chosen").get_by_role("button"))
+    page.get_by_label("Contact").fill("data@example.org")
+    page.get_by_label("Purpose of the release").fill("Research")
     protect_into(page, "published")
     settled(page)
     page.get_by_text("2,000 records are released into published").wait_for()
@@ -200,6 +202,8 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     with page.expect_popup() as popup:
         page.get_by_role("link", name="Read the report for the owner").click()
     popup.value.get_by_text("People").first.wait_for()
+    expect(popup.value.locator("header, main").first).to_contain_text("Contact: data@example.org")
+    expect(popup.value.get_by_text("Research", exact=True)).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the PDF").click()
     assert Path(download.value.path()).read_bytes().startswith(b"%PDF")

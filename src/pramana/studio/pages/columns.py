@@ -562,7 +562,7 @@ def _same(studio: Studio) -> SameWork:
     return SameWork((("pramana", "schema", "schema.toml"),), made, (("schema.toml", toml),))
 
 
-ALIKE: Final = 3.0
+ALIKE: Final = 5.0
 """Fewer alike than these count as few."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,6 +52,14 @@ PAGES: Final = Pages(
     Entry("/code", "Code", needs="schema"),
 )
 COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
+ABOUT: Final = {
+    "title": noop("Title of the data"),
+    "version": noop("Version"),
+    "publisher": noop("Office"),
+    "contact": noop("Contact"),
+    "purpose": noop("Purpose of the release"),
+}
+"""What certificates and reports say about the data set."""
 
 
 @PAGES.get("/protect")
@@ -65,6 +74,7 @@ async def show(request: Request, studio: Studio) -> Response:
         schema=schema,
         words=decision_words(now),
         formats=COPIES,
+        about=ABOUT,
         labels=column_labels(studio),
         unique=_added_unique(studio),
         begun=job is not None,
@@ -114,6 +124,9 @@ async def start(studio: Studio, form: Form) -> Response:
     copies = tuple(copy for copy in COPIES if copy in form.all("copy"))
     unchanged = [column.name for column in schema.released_as_is]
     accepted = tuple(column for column in unchanged if column in form.all("accept"))
+    said = {word: form.get(word) for word in ABOUT if form.exact(word)}
+    dataset = type(schema.dataset).of(schema.dataset.to_dict() | said)
+    session.settle(schema=replace(schema, dataset=dataset).to_toml())
     _begin(studio, release=name, copies=copies, accepted=accepted, acknowledged=_digest(schema))
     return goto("/protect#done")
 
