@@ -298,7 +298,7 @@ def test_a_schema_is_saved_for_the_command_line_and_used_again(opened: Visitor) 
 
 def test_who_stands_out_and_what_would_lower_it(opened: Visitor) -> None:
     """The figures of the audit, and a recoding that is taken by a click."""
-    found = api.audit(opened.session.folder / "people.csv", schema=schema(opened), k=3)
+    found = api.audit(opened.session.folder / "people.csv", schema=schema(opened), k=5)
     text = words(opened.part("/risk/measured"))
     assert f"{found.uniques} people are unique by their keys" in text
     assert "Without 'age'" in text
@@ -311,7 +311,7 @@ def test_the_worst_combinations_and_every_recoding_are_those_of_an_audit(opened:
     opened.post("/columns/roles", {"role-3": "key"})
     opened.part("/columns/list")
     table, own = opened.session.folder / "people.csv", schema(opened)
-    found = api.audit(table, schema=own, k=3).to_json()
+    found = api.audit(table, schema=own, k=5).to_json()
     text = words(opened.part("/risk/measured"))
     fewer = [one for one in found["subsets"] if len(one["keys"]) < len(own.keys)]
     assert {bool(one["uniques"]) for one in fewer} == {True, False}
@@ -322,7 +322,7 @@ def test_the_worst_combinations_and_every_recoding_are_those_of_an_audit(opened:
     ways = columns._job_risk(studio).result["lowerings"]
     assert len(ways) >= 4
     for way in ways:
-        again = api.audit(table, schema=Schema.from_toml(way["schema"]), k=3)
+        again = api.audit(table, schema=Schema.from_toml(way["schema"]), k=5)
         assert way["unique"] == again.uniques
         assert f"{way['what']} {again.uniques} " in text
 
