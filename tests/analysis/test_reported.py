@@ -105,3 +105,22 @@ def test_intervals_of_few_reports_hold_by_their_exact_law(number):
         own = binom.pmf(np.arange(true + 1), true, retention + other)
         law = np.convolve(own, binom.pmf(np.arange(number - true + 1), number - true, other))
         assert law[(low <= true) & (true <= high)].sum() > 0.93
+
+
+def test_group_sizes_of_a_sample_are_random_too():
+    """Everybody asked and nothing moved: a cell of a group errs like a binomial number.
+
+    Of 100 people 40 are in the first group, and 10 of these in its first cell. Were sizes known,
+    the variance would be 40 x 1/4 x 3/4; about a population it is 100 x 1/10 x 9/10.
+    """
+    counts = np.array([[[10.0, 30.0], [30.0, 30.0]]])
+    number = counts.sum(axis=2, keepdims=True)
+    sums = {"first": counts, "second": counts, "total": number, "squares": number}
+    base, sizes = np.full((1, 1, 2), 0.5), np.array([[40.0], [60.0]])
+    known = reported_totals(number, np.ones((1, 1, 1)), sizes, base=base, **sums)
+    table = reported_totals(number, np.ones((1, 1, 1)), sizes, base=base, sample=100.0, **sums)
+
+    about = Question(infer="population")
+    assert known.se(about)[0, 0] ** 2 == pytest.approx(7.5)
+    assert table.se(about)[0, 0] ** 2 == pytest.approx(9)
+    np.testing.assert_allclose(table.se(Question()), 0, atol=1e-9)

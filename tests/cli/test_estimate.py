@@ -57,6 +57,21 @@ def test_a_table_in_json_in_csv_and_on_screen(capsys, release):
     assert "Method" in out
 
 
+def test_margins_calibrate_tables_and_means_and_nothing_else(capsys, release, tmp_path):
+    """A file of totals; a quantile does not take it."""
+    file = tmp_path / "totals.csv"
+    counts = people(20_000)["sex"].value_counts().to_pylist()
+    lines = [f"sex,{pair['values'] or ''},{pair['counts']}" for pair in counts]
+    file.write_text("\n".join(["column,value,total", *lines]) + "\n")
+    asked = ("estimate", release, "--by", "sex", "--margins", str(file))
+    for more in ((), ("--mean", "income"), ("--total", "income")):
+        _, out, _ = run(capsys, *asked, *more, "--json")
+        assert json.loads(out)["method"] == "calibrated"
+    code, _, err = run(capsys, *asked, "--quantile", "income")
+    assert code == 2
+    assert "--margins" in err
+
+
 def test_means_totals_shares_and_a_test(capsys, release):
     """By groups and with filters."""
     for arguments in (

@@ -30,7 +30,7 @@ from pramana.analysis.counts import (
     off_by,
     shrunk_words,
 )
-from pramana.analysis.estimates import Estimate
+from pramana.analysis.estimates import Estimate, margins_of
 from pramana.analysis.formulas import fit_formula, variables_of
 from pramana.analysis.latent_class_choice import ReportsWithUnchanged, fit_model
 from pramana.analysis.latent_classes import Blend, ClassClimb, FitSetting
@@ -276,7 +276,8 @@ class AttributeSamplingReading(UnchangedOnly):
             if method != "auto":
                 raise NotCovered(
                     f"No attribute set contains {' and '.join(changed)}: there is no unbiased "
-                    "estimate. Leave the method out to get the table from a model."
+                    "estimate of their table. Ask for fewer columns. Only a table of counts is "
+                    "also given by a model, without a method."
                 )
             return self._modelled(question, changed, share=share)
         counts, together = self._table(sums, question)
@@ -350,7 +351,7 @@ class AttributeSamplingReading(UnchangedOnly):
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are corrected like counts; a mean is a ratio of unbiased estimates."""
-        if self.records.changed([of]):
+        if self.records.changed([of]) or self.records.margins:
             return values_of_numbers(self, question, of, total=total)
         if not self._needs_reports(question, of):
             return self.unchanged.values(question, of, total=total)
@@ -374,6 +375,12 @@ class AttributeSamplingReading(UnchangedOnly):
             ratio=False,
             together=together,
         )
+
+    def totals_and_counts(self, question: Question, of: str) -> JointErrors:
+        """From the reports that hold the columns of the question."""
+        if not self._needs_reports(question, of):
+            return self.unchanged.totals_and_counts(question, of)
+        return ReportSums.of(self.records, question, value=of).totals_and_counts(question.infer)
 
     def _means(
         self,
@@ -502,7 +509,10 @@ class AttributeSamplingReading(UnchangedOnly):
 
     def _raked(self, view: ModelView) -> Iterator[tuple[int, IntArray, FloatArray]]:
         """The published margins, each with its axis of the model and the value of each cell."""
-        for name, shares in (self.records.margins or {}).items():
+        randomised = {column.name: column.labels for column in view.schema.randomised}
+        where = "randomised column of the release"
+        margins = margins_of(self.records.margins or {}, randomised, where=where)
+        for name, shares in margins.items():
             place = next(at for at, axis in enumerate(view.axes) if name in axis.columns)
             (codes,) = view.axes[place].codes([name], view.schema)
             yield place, codes, shares

@@ -11,7 +11,10 @@ are averaged with weights N_S p_S**2, which do not depend on the answers.
 
 The variance is that of independent draws of people, computed from what all sets say together, less
 n times the variance of v g among the people: they are all there are, and who answers which set is a
-draw without replacement among them.
+draw without replacement among them. About a population nothing is subtracted, and the sizes n_h of
+groups that unchanged columns distinguish vary too: of sums s_h a person they add
+
+    sum over h of n_h s_h**2 - (sum over h of n_h s_h)**2 / n.
 """
 
 from __future__ import annotations
@@ -56,6 +59,7 @@ class ReportedTotals:
         population: The variance if they are a sample of many more.
         reports: How many reports hold the table.
         step: What a single report with another answer changes.
+        sizes: What the sampling of group sizes adds to the variance about a population.
     """
 
     totals: FloatArray
@@ -63,10 +67,12 @@ class ReportedTotals:
     population: FloatArray
     reports: float
     step: FloatArray
+    sizes: FloatArray | float = 0.0
 
     def se(self, question: Question) -> FloatArray:
         """Standard errors about the records, or about the population they were drawn from."""
-        return np.sqrt(self.people if question.infer == "records" else self.population)
+        drawn = self.population + self.sizes
+        return np.sqrt(self.people if question.infer == "records" else drawn)
 
     def half(self, question: Question) -> FloatArray:
         """What an interval is extended by where few reports make the error: half of a step.
@@ -104,6 +110,7 @@ def reported_totals(
     base: FloatArray,
     cross: FloatArray | None = None,
     base_square: FloatArray | None = None,
+    sample: float | None = None,
 ) -> ReportedTotals:
     """The totals of v g among all people, undone and averaged over the sets.
 
@@ -120,6 +127,7 @@ def reported_totals(
         base: Means of g over the set's possible cells.
         cross: Sums of v**2 g; of v**2 g**2 where g is 0 or 1.
         base_square: Means of g**2; of g where g is 0 or 1.
+        sample: How many people all groups have, if these are a sample of a population.
     """
     p, number, weights = retention, np.maximum(reports, 1), set_weights(reports, retention)
     if not weights.any():
@@ -153,6 +161,7 @@ def reported_totals(
         people**2 * drawn,
         float(reports.sum()),
         np.broadcast_to(people * steps.max(axis=0), one.shape),
+        0.0 if sample is None else people * one**2 * (1 - people / sample),
     )
 
 
@@ -212,6 +221,7 @@ class ReportSums:
         everyone: How many people each group has: groups by 1.
         whole: How many there are, or their weight.
         filtered: Whether a filter on reported columns leaves some people out.
+        sample: How many people there are, those included that a filter leaves out.
     """
 
     labels: tuple[tuple[Label, ...], ...]
@@ -224,6 +234,7 @@ class ReportSums:
     everyone: FloatArray
     whole: float
     filtered: bool
+    sample: float
 
     @classmethod
     def of(
@@ -307,6 +318,7 @@ class ReportSums:
             everyone=everyone,
             whole=whole,
             filtered=bool(inside),
+            sample=float(records.certificate.records),
         )
 
     @property
@@ -340,8 +352,8 @@ class ReportSums:
 
     def _undone(self, **terms: Any) -> ReportedTotals:
         """Among the people of each group."""
-        terms = {"base": self.bases} | terms
-        return reported_totals(self.sums["n"], self.retention, self.everyone, **terms)
+        asked: dict[str, Any] = {"base": self.bases, "sample": self.sample} | terms
+        return reported_totals(self.sums["n"], self.retention, self.everyone, **asked)
 
     def ratio(
         self,
@@ -384,7 +396,9 @@ class ReportSums:
             raise InvalidTable("By the estimate, no original record meets the filter.")
         w, ww, base = self.cells["w"], self.cells["ww"], self.bases
         sums, squares, inside = (part.sum(axis=2, keepdims=True) for part in (w, ww, base))
-        around = {"total": self.sums["w"], "squares": self.sums["ww"]}
+        # What a share of all adds up to is 0 over all groups, and so is its mean.
+        around: dict[str, Any] = {"total": self.sums["w"], "squares": self.sums["ww"]}
+        around["sample"] = math.inf
         whole = self._undone(first=sums, second=squares, base=inside, **around)
         parts = self._undone(
             first=w - share * sums,
@@ -465,6 +479,22 @@ class ReportSums:
             self.laid_out(steps),
         )
 
+    def totals_and_counts(self, infer: Inference) -> JointErrors:
+        """Totals of values and counts of records by cell, side by side on a last axis."""
+        sums = [self.laid_out(part.totals) for part in (self.values(), self.weights())]
+        numbers = np.nan_to_num(np.stack(sums, axis=-1))
+        return JointErrors(numbers, partial(self._covariance_of_totals_and_counts, infer))
+
+    def _covariance_of_totals_and_counts(
+        self, infer: Inference, contrasts: Sequence[FloatArray]
+    ) -> FloatArray:
+        back, flat = np.argsort(self.order), (len(self.everyone), -1)
+        sides = [
+            (value.transpose(back).reshape(flat), record.transpose(back).reshape(flat))
+            for value, record in (np.moveaxis(contrast, -1, 0) for contrast in contrasts)
+        ]
+        return self._covariances(sides, infer)
+
     def _joint_covariance(
         self,
         numbers: FloatArray,
@@ -517,10 +547,16 @@ class ReportSums:
             drawn = (weights**2 * (spread / p**2 - among) / number).sum(axis=0)
             if infer == "records":
                 drawn = drawn - (shared - among) / self.everyone
+            else:
+                drawn = drawn + among / self.everyone
             return float(np.nansum(self.everyone**2 * drawn))
 
         places = range(len(sides))
-        return np.array([[pair(i, j) for j in places] for i in places])
+        covariance = np.array([[pair(i, j) for j in places] for i in places])
+        if infer == "records":
+            return covariance
+        wholes = np.array([np.nansum(self.everyone * one) for one in sums])
+        return np.asarray(covariance - np.outer(wholes, wholes) / self.sample)
 
 
 def _products(one: Sequence[Any], two: Sequence[Any], moments: Sequence[Any]) -> FloatArray:

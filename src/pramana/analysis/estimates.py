@@ -9,7 +9,8 @@ covariance V,
 
 fulfils them and has the least variance among linear corrections; its covariance is
 V - V B' (B V B')^-1 B V [Deming40]. It uses released counts and published totals alone, so that no
-guarantee changes.
+guarantee changes. Totals of values are corrected by the same formula, with their covariance with
+B t in place of V B': the generalised regression estimator, whose error is that of residuals.
 """
 
 from __future__ import annotations
@@ -577,31 +578,49 @@ Margins: TypeAlias = str | Path | Mapping[str, Mapping[Label, float]]
 """Published totals by column and value: a mapping, or a file of column, value and total."""
 
 
-def calibrated(errors: JointErrors, margins: Mapping[int, FloatArray]) -> JointErrors:
-    """The numbers with these shares of the values of some axes, and how they err then."""
+def calibrated(
+    errors: JointErrors,
+    margins: Mapping[int, FloatArray],
+    *,
+    counted: FloatArray | float = 1.0,
+    summed: tuple[int, ...] = (),
+) -> JointErrors:
+    """The numbers with these shares of the values of some axes, and how they err then.
+
+    Args:
+        errors: The numbers.
+        margins: The shares, by axis.
+        counted: What each number adds to the count of records, along the last axis.
+        summed: Axes that are summed out afterwards.
+    """
     shape, cells = errors.numbers.shape, errors.numbers.size
     if cells > MOST_CELLS:
         raise TooLarge(f"Tables of up to {MOST_CELLS:,} cells are calibrated, got {cells:,}.")
     assert errors.covariance is not None  # noqa: S101 - the caller has looked
     constraints = []
     for axis, shares in margins.items():
-        places = np.indices(shape)[axis].ravel()
-        constraints += [(places == value) - share for value, share in enumerate(shares)]
-    bound, start = np.array(constraints), errors.numbers.ravel()
-    covariance = errors.covariance([unit.reshape(shape) for unit in np.eye(cells)])
-    carried = covariance @ bound.T
-    values, vectors = np.linalg.eigh(bound @ carried)
-    vectors = vectors[:, values > 1e-9 * covariance.diagonal().max()]  # others have no error
-    gain = carried @ vectors @ np.linalg.inv(vectors.T @ bound @ carried @ vectors) @ vectors.T
-    correction = np.eye(cells) - gain @ bound
-    numbers = correction @ start
-    if np.abs(bound @ numbers).max() > 1e-6 * np.abs(start).sum():
+        places = np.indices(shape)[axis]
+        constraints += [((places == v) - share) * counted for v, share in enumerate(shares)]
+    kept = [size for axis, size in enumerate(shape) if axis not in summed]
+    single = [1 if axis in summed else size for axis, size in enumerate(shape)]
+    number = math.prod(kept)
+    units = np.broadcast_to(np.eye(number).reshape(number, *single), (number, *shape))
+    covariance = errors.covariance([*units, *constraints])
+    bound, start = np.array(constraints).reshape(len(constraints), -1), errors.numbers.ravel()
+    missed, whole = bound @ start, float(np.abs(errors.numbers * counted).sum())
+    values, vectors = np.linalg.eigh(covariance[number:, number:])
+    noisy = values > 1e-9 * whole  # others have no error
+    inverse = (vectors[:, noisy] / values[noisy]) @ vectors[:, noisy].T
+    if np.abs(missed - covariance[number:, number:] @ inverse @ missed).max() > 1e-6 * whole:
         raise NotCovered(
             "The margins contradict counts that the release states without an error. Check the "
             "margins of columns that were released unchanged."
         )
+    correction = units.reshape(number, cells) - covariance[:number, number:] @ inverse @ bound
+    numbers = (correction @ start).reshape(kept)
     covariance_of = partial(_corrected, errors, correction)
-    return replace(errors, numbers=numbers.reshape(shape), covariance=covariance_of, counts=None)
+    made = JointErrors(numbers, covariance_of, degrees=errors.degrees, least_z=errors.least_z)
+    return made if summed else replace(made, step=errors.step, unseen=errors.unseen)
 
 
 def _corrected(
@@ -609,14 +628,12 @@ def _corrected(
 ) -> FloatArray:
     """The covariance of combinations of corrected numbers."""
     assert errors.covariance is not None  # noqa: S101 - looked at before
-    parts = [(contrast.ravel() @ correction).reshape(contrast.shape) for contrast in contrasts]
-    return errors.covariance(parts)
+    parts = [contrast.ravel() @ correction for contrast in contrasts]
+    return errors.covariance([part.reshape(errors.numbers.shape) for part in parts])
 
 
-def margins_of(
-    source: Margins, columns: Mapping[str, Sequence[Label]], *, where: str
-) -> dict[str, FloatArray]:
-    """The published share of each value of some columns, in the order of their labels."""
+def totals_of(source: Margins) -> dict[str, dict[str, object]]:
+    """The published totals by column and by the text of each value."""
     totals: dict[str, dict[str, object]] = {}
     if isinstance(source, Mapping):
         for name, values in source.items():
@@ -633,6 +650,14 @@ def margins_of(
                     f"Margins of '{row['column']}' give a value twice.", column=str(row["column"])
                 )
             by_label[label] = row["total"]
+    return totals
+
+
+def margins_of(
+    source: Margins, columns: Mapping[str, Sequence[Label]], *, where: str
+) -> dict[str, FloatArray]:
+    """The published share of each value of some columns, in the order of their labels."""
+    totals = totals_of(source)
     for name in totals:
         if name not in columns:
             raise UnknownColumn(f"Margins name '{name}', which is no {where}.", column=name)

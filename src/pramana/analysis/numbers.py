@@ -19,6 +19,7 @@ the upper end of the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -29,14 +30,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.estimates import Estimate
+from pramana.analysis.estimates import Estimate, calibrated, margins_of
 from pramana.analysis.quantiles import stacked
 from pramana.analysis.question import COMPARE, Question, meets
-from pramana.analysis.variance import JointErrors, Ratio
+from pramana.analysis.variance import JointErrors, Ratio, half_a_record
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
-from pramana.errors import InvalidNumber, NotCovered
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered
 from pramana.schema.codec import decode
-from pramana.schema.domains import Bins, NumberGrid, label_text
+from pramana.schema.domains import Bins, Label, NumberGrid, label_text
 from pramana.schema.opened_table import is_whole
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray, Words
@@ -49,58 +50,75 @@ if TYPE_CHECKING:
 class NumberTable:
     """The unbiased counts of groups by the values of a randomised column of numbers.
 
+    Of a column released unchanged: the totals of its values beside the counts of records with a
+    value and of all records. If there are margins, these are calibrated, with the columns of the
+    margins as axes that are summed out.
+
     Attributes:
-        table: The counts; values are the last axis.
+        counts: The counts; values are the last axis.
         together: How they err together.
+        labels: The labels of the groups.
+        records: The number of records.
         column: The column of numbers.
-        values: The number of each label; 0 where it means missing.
+        values: The number of each label, what a count adds to a total; 0 where it means missing.
         present: Which labels are values.
         question: What was asked.
         heavy: The sum of squared weights over that of weights.
+        noise: The variance of what was added to each value.
+        margins: The columns of the margins.
     """
 
-    table: Estimate
+    counts: FloatArray
     together: JointErrors
+    labels: tuple[tuple[Label, ...], ...]
+    records: float
     column: Column
     values: FloatArray
     present: BoolArray
     question: Question
     heavy: float
+    noise: float
+    margins: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, reading: Reading, question: Question, of: str) -> NumberTable:
         """Refused where the column holds no numbers, or is a group too."""
-        records = reading.records
+        records, margins = reading.records, reading.records.margins or {}
         column = records.certificate.schema.column(of)
-        labels: list[object] = list(column.labels)
-        if isinstance(column.domain, Bins) and records.certificate.nature.counted:
-            labels[: column.domain.size] = column.domain.centres
-        gone = (None, *column.codes_for_missing)
-        present = np.array([label not in gone for label in column.labels])
-        numbers = [label for label, there in zip(labels, present, strict=True) if there]
-        if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
-            raise InvalidNumber(
-                f"'{of}' is randomised and holds no numbers: it has no mean and no quantile. Ask "
-                "for its table.",
-                column=of,
-            )
         if of in question.names:
             raise NotCovered(f"'{of}' cannot be asked for by groups of itself.", column=of)
-        by_value = replace(question, by=(*question.by, of), simultaneous=False)
-        table = reading.counts(by_value, method=reading.unbiased, share=False)
-        if table.together is None or table.together.covariance is None:
+        more = tuple(name for name in margins if name not in (*question.by, of))
+        asked = replace(question, by=(*question.by, *more), simultaneous=False)
+        everyone: FloatArray | float = 1.0
+        if column.randomised:
+            values, present = _numbers_of(column, counted=records.certificate.nature.counted)
+            by_value = replace(asked, by=(*asked.by, of))
+            table = reading.counts(by_value, method=reading.unbiased, share=False)
+            counts, together = table.unbiased, table.together
+        else:
+            values, present = np.array([1.0, 0.0, 0.0]), np.array([False, True, False])
+            everyone = np.array([0.0, 0.0, 1.0])
+            table = _without_margins(reading).values(asked, of, total=True)
+            together = _beside_everyone(reading, asked, of, table.labels)
+            counts = together.numbers
+        if together is None or together.covariance is None:
             raise NotCovered(f"The covariance of counts by '{of}' is unknown.", column=of)
+        if margins:
+            by_name = dict(zip(table.by, table.labels, strict=True))
+            shares = margins_of(margins, by_name, where="column of the release")
+            together = calibrated(
+                replace(together, numbers=np.nan_to_num(counts)),
+                {table.by.index(name): share for name, share in shares.items()},
+                counted=everyone,
+                summed=tuple(range(len(question.by), len(asked.by))),
+            )
+            counts = together.numbers
         weight = records.weight if question.weighted else None
         sums = sums_in(records.summed(SumsAsked((), weight=weight)))
         heavy = float(sums["ww"].sum()) / max(float(sums["w"].sum()), 1e-300)
-        values = np.zeros(len(labels))
-        values[present] = np.array(numbers, dtype=np.float64)
-        return cls(table, table.together, column, values, present, question, heavy)
-
-    @property
-    def counts(self) -> FloatArray:
-        """Unbiased, groups by labels."""
-        return self.table.unbiased
+        labels = table.labels[: len(question.by)]
+        return cls(counts, together, labels, table.records, column, values, present, question,
+                   heavy, records.noise(of), tuple(margins))  # fmt: skip
 
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """Of combinations of the counts."""
@@ -131,8 +149,11 @@ class NumberTable:
         )
 
     def rounding(self, scores: FloatArray) -> FloatArray:
-        """The variance that rounding adds to a sum of scores; about a population it is included."""
+        """The variance that rounding and noise add to a sum; about a population it is included."""
         added = np.zeros(self.counts.shape[:-1])
+        if self.question.infer == "records" and self.column.noisy:
+            people = np.maximum(self.counts @ self.present, 0.0)
+            added = self.heavy * self.noise * people
         if self.question.infer == "records" and self.column.gridded:
             for group, shape in self.shapes.items():
                 each = rounding_variance(self.column, scores, shape)
@@ -179,18 +200,89 @@ class NumberTable:
         """As a table of the groups; a ratio is nearly unbiased."""
         bins = " of the middles of bins" if isinstance(self.column.domain, Bins) else ""
         rounded = " The error includes rounding to the grid." if self.column.gridded else ""
+        known = f"with the published margins of {', '.join(self.margins)}, " if self.margins else ""
+        sums = "counts by" if self.column.randomised else "totals of"
         return Estimate.of(
             self.question.by,
-            self.table.labels[:-1],
+            self.labels,
             figures,
             self.question,
             what=what,
-            method="unbiased",
-            why=f"{'nearly ' if ratio else ''}unbiased{bins}, from counts by "
+            method="calibrated" if self.margins else "unbiased",
+            why=f"{known}{'nearly ' if ratio else ''}unbiased{bins}, from {sums} "
             f"{self.column.name}, corrected for the randomisation.{rounded}",
-            records=self.table.records,
+            records=self.records,
             together=together,
         )
+
+
+def _numbers_of(column: Column, *, counted: bool) -> tuple[FloatArray, BoolArray]:
+    """The number of each label of a randomised column, and which labels are values."""
+    labels: list[object] = list(column.labels)
+    if isinstance(column.domain, Bins) and counted:
+        labels[: column.domain.size] = column.domain.centres
+    gone = (None, *column.codes_for_missing)
+    present = np.array([label not in gone for label in column.labels])
+    numbers = [label for label, there in zip(labels, present, strict=True) if there]
+    if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
+        raise InvalidNumber(
+            f"'{column.name}' is randomised and holds no numbers: it has no mean and no quantile. "
+            "Ask for its table.",
+            column=column.name,
+        )
+    values = np.zeros(len(labels))
+    values[present] = np.array(numbers, dtype=np.float64)
+    return values, present
+
+
+def _beside_everyone(
+    reading: Reading, question: Question, of: str, labels: Sequence[Sequence[Label]]
+) -> JointErrors:
+    """Totals of an unchanged column, records with a value, and all records, on a last axis."""
+    schema, valued = reading.records.certificate.schema, reading.totals_and_counts(question, of)
+    gone = Condition(of, "=", (None, *schema.column(of).codes_for_missing))
+    try:
+        without = replace(question, where=(*question.where, gone))
+        table = reading.counts(without, method=reading.unbiased, share=False)
+    except InvalidTable:  # each record has a value
+        table = None
+    if table is not None and tuple(map(tuple, labels)) != table.labels:
+        raise NotCovered(
+            f"Some groups have no record without '{of}': margins of all records cannot be used. "
+            "Leave them out, or ask for fewer groups.",
+            column=of,
+        )
+    missing = None if table is None else table.together
+    everyone = valued.numbers[..., 1] + (0.0 if missing is None else missing.numbers)
+    numbers = np.concatenate([valued.numbers, everyone[..., None]], axis=-1)
+    size = reading.records.certificate.records if question.infer == "population" else math.inf
+    return JointErrors(numbers, partial(_covariance_beside_everyone, valued, missing, size))
+
+
+def _covariance_beside_everyone(
+    valued: JointErrors,
+    missing: JointErrors | None,
+    sample: float,
+    contrasts: Sequence[FloatArray],
+) -> FloatArray:
+    """Of combinations: records with a value and the others are randomised independently.
+
+    In a sample from a population of this size one of them more is one of the others fewer.
+    """
+    assert valued.covariance is not None  # noqa: S101 - the reading made it
+    inside = [part[..., :2] + part[..., 2:] * np.array([0.0, 1.0]) for part in contrasts]
+    covariance = valued.covariance(inside)
+    if missing is None or missing.covariance is None:
+        return covariance
+    outside = [part[..., 2] for part in contrasts]
+    sums = np.array([(part * valued.numbers).sum() for part in inside])
+    others = np.array([(part * missing.numbers).sum() for part in outside])
+    crossed = np.outer(sums, others) / sample
+    return np.asarray(covariance + missing.covariance(outside) - crossed - crossed.T)
+
+
+def _without_margins(reading: Reading) -> Reading:
+    return type(reading)(replace(reading.records, margins=None))
 
 
 def values_of_numbers(reading: Reading, question: Question, of: str, *, total: bool) -> Estimate:
@@ -198,7 +290,7 @@ def values_of_numbers(reading: Reading, question: Question, of: str, *, total: b
     if question.method not in ("auto", "unbiased"):
         raise NotCovered(
             f"Method {question.method} is not for '{of}': what is estimated of a randomised column "
-            "of numbers is unbiased. Leave the method out.",
+            "of numbers, or with margins, is unbiased. Leave the method out.",
             column=of,
         )
     table = NumberTable.of(reading, replace(question, beyond=None), of)
@@ -211,11 +303,35 @@ def values_of_numbers(reading: Reading, question: Question, of: str, *, total: b
         figures = (ratio.above, se, ratio.above - z * se, ratio.above + z * se)
         rows = np.broadcast_to(table.values, table.counts.shape)
         together = table.errors(ratio.above, rows, rounding)
-        return table.estimate(f"total of {of}", figures, ratio=False, together=together)
-    figures, slope = ratio.figures(z), ratio.slopes[0][..., None]
-    rows = slope * (table.values - np.nan_to_num(ratio.value)[..., None] * table.present)
-    together = table.errors(figures[0], rows, slope[..., 0] ** 2 * rounding)
-    return table.estimate(f"mean of {of}", figures, together=together)
+    else:
+        figures, slope = ratio.figures(z), ratio.slopes[0][..., None]
+        rows = slope * (table.values - np.nan_to_num(ratio.value)[..., None] * table.present)
+        together = table.errors(figures[0], rows, slope[..., 0] ** 2 * rounding)
+    if not table.column.randomised:
+        usual = replace(question, method="unbiased")
+        plain = _without_margins(reading).values(usual, of, total=total)
+        assert plain.together is not None  # noqa: S101 - as the covariance is known
+        together = replace(together, step=plain.together.step, unseen=plain.together.unseen)
+        figures = _where_few_decide(*figures, together, z)
+    what = f"{'total' if total else 'mean'} of {of}"
+    return table.estimate(what, figures, ratio=not total, together=together)
+
+
+def _where_few_decide(
+    estimate: FloatArray,
+    se: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    together: JointErrors,
+    z: float,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Ends of intervals at least as far away as without margins where few records decide."""
+    half = half_a_record(np.nan_to_num(se), together.step)
+    low, high = low - half, high + half
+    if together.unseen is not None:
+        below, above = together.unseen(z)
+        low, high = np.fmin(low, estimate - below), np.fmax(high, estimate + above)
+    return estimate, se, low, high
 
 
 def _share(table: NumberTable, beyond: Condition) -> Estimate:

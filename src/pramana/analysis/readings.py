@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.association import IndependenceTest, independence_test
+from pramana.analysis.channels import Channels
 from pramana.analysis.counts import estimate_counts, withheld_counts
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.features import numbers_of
@@ -45,6 +46,7 @@ from pramana.analysis.synthesis import (
     synthesize_records,
     with_drawn_column,
 )
+from pramana.analysis.variance import JointErrors, totals_and_counts
 from pramana.base.randomness import Keystream
 from pramana.engine.base import Condition, Operator, sums_in
 from pramana.errors import InvalidTable, NotCovered
@@ -80,7 +82,7 @@ class PublishedReading:
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are corrected like counts; a mean is a corrected total over a corrected count."""
-        if self.records.changed([of]):
+        if self.records.changed([of]) or self.records.margins:
             return values_of_numbers(self, question, of, total=total)
         self.records.require_number(of)
         moments, layout = self.records.sums(question, self.mechanism, value=of)
@@ -93,6 +95,12 @@ class PublishedReading:
             moments, layout, of=of, total=total, question=question, noise=noise, far=far,
             limits=limits,
         )  # fmt: skip
+
+    def totals_and_counts(self, question: Question, of: str) -> JointErrors:
+        """Totals of an unchanged column beside counts, and how they err together."""
+        self.records.require_number(of)
+        moments, layout = self.records.sums(question, self.mechanism, value=of)
+        return totals_and_counts(moments, Channels(layout), question.infer)
 
     def _far_values(
         self, question: Question, of: str, limits: tuple[float, float], layout: Layout
@@ -195,6 +203,10 @@ class UnchangedOnly:
     def distorted(self, names: Sequence[str]) -> str:  # noqa: ARG002 - none is
         """Why these columns have another joint distribution than originally; empty if not."""
         return ""
+
+    def totals_and_counts(self, question: Question, of: str) -> JointErrors:
+        """Of columns released unchanged alone."""
+        return self.unchanged.totals_and_counts(question, of)
 
     undrawable: ClassVar[str] = ""
     """Why there is nothing to draw synthetic records from."""

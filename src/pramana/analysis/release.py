@@ -23,7 +23,7 @@ import pyarrow as pa
 from pramana.analysis import population_weights
 from pramana.analysis.association import IndependenceTest
 from pramana.analysis.attribute_sampling_sums import require_sets
-from pramana.analysis.estimates import Estimate, Margins, frame_of, margins_of
+from pramana.analysis.estimates import Estimate, Margins, frame_of, totals_of
 from pramana.analysis.quantiles import require_shares
 from pramana.analysis.question import (
     CountMethod,
@@ -327,17 +327,20 @@ class Release:
         simultaneous: bool = False,
         weighted: bool = True,
         replicates: Replicates | None = None,
+        margins: Margins | None = None,
     ) -> Estimate:
-        """The mean of a column of numbers released unchanged, by groups of the original table.
+        """The mean of a column of numbers, by groups of the original table.
 
         ``method`` is ``unbiased``, ``shrunk`` towards common means, or ``auto``: the better one.
-        Of several columns the means stand in one table. The other arguments are those of
-        ``crosstab``.
+        Of several columns the means stand in one table. ``margins`` are published totals by column
+        and value, to which the estimate is calibrated: a mapping, or a file with the columns
+        column, value and total. The other arguments are those of ``crosstab``.
         """
         if not isinstance(of, str):
             alike = partial(
                 self.mean, by=by, where=where, method=method, level=level, infer=infer,
                 simultaneous=simultaneous, weighted=weighted, replicates=replicates,
+                margins=margins,
             )  # fmt: skip
             return Estimate.stacked("column", of, [alike(name) for name in of], "mean")
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
@@ -345,6 +348,7 @@ class Release:
             lambda reading, asked: reading.values(asked, of, total=False),
             replace(question, method=method),
             Rounded("mean", of),
+            margins,
         )
 
     def std(
@@ -396,13 +400,15 @@ class Release:
         simultaneous: bool = False,
         weighted: bool = True,
         replicates: Replicates | None = None,
+        margins: Margins | None = None,
     ) -> Estimate:
-        """The total of a column released unchanged, as ``mean`` is asked for; it is unbiased."""
+        """The total of a column of numbers, as ``mean`` is asked for; it is unbiased."""
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         return self._answer(
             lambda reading, asked: reading.values(asked, of, total=True),
             question,
             Rounded("total", of),
+            margins,
         )
 
     def proportion(
@@ -536,7 +542,7 @@ class Release:
         if used is not None:
             others = [
                 reading.regress(question, formula, family=kind).coefficients
-                for reading in self._replicate_readings(used, question)
+                for reading in self._replicate_readings(self.reading, used, question)
             ]
             alone = self.reading.regress(question.about_records(), formula, family=kind)
             fitted = replicated_regression(fitted, others, used, least=alone.se)
@@ -653,10 +659,7 @@ class Release:
                 "Synthetic records are raked to margins where a model of the whole table draws "
                 "them: of attribute sampling and shuffled marginals. Leave the margins out."
             )
-        randomised = self.certificate.true_schema.randomised
-        labels = {column.name: column.labels for column in randomised}
-        totals = margins_of(margins, labels, where="randomised column of the release")
-        records = replace(self._released_records, margins=totals)
+        records = replace(self._released_records, margins=totals_of(margins))
         return reading_of(records).synthesize(keystream, **asked)
 
     def _data_files(self) -> list[tuple[int, Path]]:
@@ -756,24 +759,26 @@ class Release:
         ask: Callable[[Reading, Question], Estimate],
         question: Question,
         rounded: Rounded,
+        margins: Margins | None = None,
     ) -> Estimate:
         """The estimate, with errors by replicate weights and errors of rounded weights.
 
         ``ask`` is repeated with each replicate. A weight is not weighted by itself.
         """
+        reading = self.reading if margins is None else self._calibrated(margins, question, rounded)
         of = rounded.of if rounded.beyond is None else None
         if of is not None and of == self._weight(question):
             question = replace(question, weighted=False)
-        estimate = ask(self.reading, question)
+        estimate = ask(reading, question)
         if of is not None:
             estimate = of_values(estimate, self.certificate.schema.column(of))
         used = self._replicates_for(question, estimate)
         if used is not None:
             others = [
-                ask(reading, replace(question, method="unbiased")).unbiased
-                for reading in self._replicate_readings(used, question, estimate)
+                ask(replicate, replace(question, method="unbiased")).unbiased
+                for replicate in self._replicate_readings(reading, used, question, estimate)
             ]
-            least = ask(self.reading, question.about_records()).se
+            least = ask(reading, question.about_records()).se
             estimate = replicated_estimate(
                 estimate, others, used, question, least=least, bounds=rounded.bounds
             )
@@ -788,6 +793,17 @@ class Release:
             spoken=self.certificate.labels,
         )
 
+    def _calibrated(self, margins: Margins, question: Question, rounded: Rounded) -> Reading:
+        """The estimator with published margins; they need published matrices."""
+        totals = totals_of(margins)
+        names = [*question.names, *totals, *filter(None, [rounded.of])]
+        if self._released_records.changed(names) and self.certificate.mechanism is None:
+            raise NotCovered(
+                "Margins calibrate estimates whose covariance is known. This release has no "
+                "published matrices: leave the margins out, or ask about unchanged columns."
+            )
+        return reading_of(replace(self._released_records, margins=totals))
+
     def _replicates_for(
         self, question: Question, estimate: Estimate | None = None
     ) -> Replicates | None:
@@ -799,7 +815,11 @@ class Release:
         return None if question.infer != "population" or without_interval else declared
 
     def _replicate_readings(
-        self, replicates: Replicates, question: Question, estimate: Estimate | None = None
+        self,
+        reading: Reading,
+        replicates: Replicates,
+        question: Question,
+        estimate: Estimate | None = None,
     ) -> list[Reading]:
         """One estimator for each column of replicate weights; refused where they do not apply."""
         if question.infer != "population":
@@ -813,7 +833,7 @@ class Release:
                 "have a column of role weight, and weighted must not be False."
             )
         names = replicates.columns_in(self.opened.schema.names)
-        records = self._released_records
+        records = reading.records
         for name in names:
             records.require_number(name)
         drawn = self.certificate.nature.grouped and records.changed(question.names)

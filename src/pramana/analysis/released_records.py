@@ -8,7 +8,7 @@ kind of release has one name, in ``KINDS`` of release/kinds.py and here in ``REA
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -24,6 +24,7 @@ from pramana.analysis.question import CountMethod, Question, meets
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.synthesis import SynthesisMethod
+from pramana.analysis.variance import JointErrors
 from pramana.base.randomness import Keystream
 from pramana.base.registry import Registry
 from pramana.engine.base import Condition, SumsAsked, grouped_sums, sum_name, sums_in
@@ -56,6 +57,9 @@ class Reading(Protocol):
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Means, or totals, of a column in the cells of the original table."""
+
+    def totals_and_counts(self, question: Question, of: str) -> JointErrors:
+        """Totals of an unchanged column and counts, on a last axis, and how they err together."""
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Quantiles of a column in the cells of the original table."""
@@ -114,13 +118,14 @@ class ReleasedRecords:
         certificate: The certificate.
         opened: The released records.
         weigh_by: A column of replicate weights that takes the place of the weight.
-        margins: Published totals by column, to which synthetic records are raked.
+        margins: Published totals by column and value, to which estimates are calibrated and
+            synthetic records are raked.
     """
 
     certificate: Certificate
     opened: OpenedTable
     weigh_by: str | None = None
-    margins: dict[str, FloatArray] | None = field(default=None, compare=False)
+    margins: Mapping[str, Mapping[Label, Any]] | None = field(default=None, compare=False)
 
     @property
     def weight(self) -> str | None:

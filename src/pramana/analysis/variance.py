@@ -337,23 +337,37 @@ def linear_covariance(
     slope, level = (np.where(used, side, 0.0) for side in weights)
     if not np.isfinite(slope).all():
         return np.full((len(combined), len(combined)), np.nan)
-    flat = np.stack([part.ravel() for part in combined])
-    values = np.stack([channels.adjoint(part * slope).ravel() for part in combined])
-    records = np.stack([channels.adjoint(part * level).ravel() for part in combined])
-    spread = (records * moments.ww.ravel()) @ records.T
-    kept = level**2 * channels.solve(moments.ww)
-    if moments.wwy is not None and moments.wwyy is not None:
-        mixed = (values * moments.wwy.ravel()) @ records.T
-        spread += (values * moments.wwyy.ravel()) @ values.T + mixed + mixed.T
-        kept = kept + slope**2 * channels.solve(moments.wwyy)
-        kept = kept + 2 * slope * level * channels.solve(moments.wwy)
+    sides = [(part * slope, part * level) for part in combined]
+    return covariance_of_sums(moments, channels, sides, infer=infer)
+
+
+def covariance_of_sums(
+    moments: Moments,
+    channels: Channels,
+    sides: Sequence[tuple[FloatArray, FloatArray]],
+    *,
+    infer: Inference,
+) -> FloatArray:
+    """The covariance of sums over records of w (a y + d); ``sides`` are a and d by group."""
+
+    def products(values: FloatArray, records: FloatArray, *sums: FloatArray) -> FloatArray:
+        """Sums of w^2 (a y + d) (b y + e)."""
+        ww, wwy, wwyy = (table.ravel() for table in sums)
+        mixed = (values * wwy) @ records.T
+        return (records * ww) @ records.T + (values * wwyy) @ values.T + mixed + mixed.T
+
+    nothing = np.zeros_like(moments.w)
+    wy, wwy, wwyy = (
+        nothing if table is None else table for table in (moments.wy, moments.wwy, moments.wwyy)
+    )
+    squares = (moments.ww, wwy, wwyy)
+    undone = [np.stack([channels.adjoint(s[at]).ravel() for s in sides]) for at in (0, 1)]
+    values, records = (np.stack([side[at].ravel() for side in sides]) for at in (0, 1))
+    spread = products(*undone, *squares)
     if infer == "records":  # contributions of the original records are no randomness
-        return np.asarray(spread - (flat * kept.ravel()) @ flat.T)
-    first = level * channels.solve(moments.w)
-    if moments.wy is not None:
-        first = first + slope * channels.solve(moments.wy)
-    sums = flat @ first.ravel()
-    return np.asarray(spread - np.outer(sums, sums) / max(moments.sample, 1.0))
+        return spread - products(values, records, *map(channels.solve, squares))
+    sums = values @ channels.solve(wy).ravel() + records @ channels.solve(moments.w).ravel()
+    return spread - np.outer(sums, sums) / max(moments.sample, 1.0)
 
 
 def linear_errors(
@@ -391,13 +405,35 @@ def _joint_covariance(
     infer: Inference,
     contrasts: Sequence[FloatArray],
 ) -> FloatArray:
+    covariance = partial(linear_covariance, moments, channels, weights, contrasts)
+    return _at_least_of_records(covariance, infer)
+
+
+def _at_least_of_records(covariance: Callable[..., FloatArray], infer: Inference) -> FloatArray:
     """About a population no combination errs less than about its records."""
-    known = linear_covariance(moments, channels, weights, contrasts, infer="records")
+    known = covariance(infer="records")
     if infer == "records" or not np.isfinite(known).all():
         return known
-    luck = linear_covariance(moments, channels, weights, contrasts, infer=infer) - known
+    luck = covariance(infer=infer) - known
     values, vectors = np.linalg.eigh((luck + luck.T) / 2)
     return np.asarray(known + (vectors * np.maximum(values, 0)) @ vectors.T)
+
+
+def totals_and_counts(moments: Moments, channels: Channels, infer: Inference) -> JointErrors:
+    """Totals of values and counts of records by group, side by side on a last axis."""
+    sums = [
+        channels.layout.lay_out(channels.solve(part)) for part in (moments.values[0], moments.w)
+    ]
+    covariance = partial(_covariance_of_totals_and_counts, moments, channels, infer)
+    return JointErrors(np.stack(sums, axis=-1), covariance)
+
+
+def _covariance_of_totals_and_counts(
+    moments: Moments, channels: Channels, infer: Inference, contrasts: Sequence[FloatArray]
+) -> FloatArray:
+    gather = channels.layout.gather
+    sides = [(gather(contrast[..., 0]), gather(contrast[..., 1])) for contrast in contrasts]
+    return _at_least_of_records(partial(covariance_of_sums, moments, channels, sides), infer)
 
 
 def _ends_by_columns(layout: Layout, unseen: Ends, z: float) -> Interval:

@@ -117,8 +117,12 @@ def estimate(
         "replicates": replicates_of(replicates, replication, fay),
     }
     shares = {"method": method, "share": share or False}
-    table = _asked(release, columns, of, at or [], asked, shares)
     if margins is not None:
+        _refuse_with("--margins", {"quantile": quantile, "proportion": proportion})
+    if mean or total:
+        asked["margins"] = margins
+    table = _asked(release, columns, of, at or [], asked, shares)
+    if margins is not None and not (mean or total):
         table = table.calibrate(margins)
     if difference or ratio:
         contrast = contrast_of(table, difference, ratio)
