@@ -120,7 +120,7 @@ def describe(
     household: str | None = None,
     k: int = 5,
     suggest: bool = False,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
+    ranges: Mapping[str, tuple[float, float] | None] | None = None,
 ) -> Description:
     """Look at a table and propose what each column is.
 
@@ -137,7 +137,8 @@ def describe(
         k: recodings are suggested where fewer records than this hold a value.
         suggest: suggest further keys in addition to the given ones.
         ranges: the lowest and the highest number of columns of amounts, from what is public: they
-            are put on a grid, so that guarantees cover them.
+            are put on a grid, so that guarantees cover them. With ``None`` for the ends a range is
+            read off the data.
 
     Returns:
         A schema that also says why each role was suggested.

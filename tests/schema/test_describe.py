@@ -10,7 +10,14 @@ import pyarrow as pa
 import pytest
 
 from pramana.api import describe, design, protect
-from pramana.errors import Infeasible, InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
+from pramana.errors import (
+    Infeasible,
+    InvalidNumber,
+    InvalidSchema,
+    OutsideDomain,
+    TooLarge,
+    UnknownColumn,
+)
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
@@ -18,7 +25,7 @@ from pramana.io.output import write_table
 from pramana.schema.codec import encode
 from pramana.schema.describe import complete
 from pramana.schema.domains import Bins, Categories, Labels
-from pramana.schema.origins import Provenance
+from pramana.schema.origins import DataChoices, Provenance
 from pramana.schema.recoding import Recoding
 from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Impossible, Schema
@@ -308,3 +315,42 @@ def test_a_range_of_what_is_no_number_is_refused(name):
 
     with pytest.raises(UnknownColumn, match="column of numbers"):
         describe(table, ranges={name: (0, 5)})
+
+
+def test_a_grid_is_proposed_for_amounts_with_a_range_read_off_the_data() -> None:
+    """Round ends of almost all amounts; codes, few numbers and texts have no such proposal."""
+    rng = np.random.default_rng(4)
+    pay = np.append(np.round(rng.gamma(4, 700, 1_999)), 987_654)
+    zone = rng.integers(1, 4, 2_000)
+    table = pa.table({"sex": ["f", "m"] * 1_000, "pay": pay, "zone": zone})
+    first = describe(table, keys=["sex"], sensitive=["pay", "zone"])
+    entries = {p.name: [entry for entry, _ in p.proposals] for p in first.profiles}
+    assert "--range pay" in entries["pay"]
+    assert not any("--range" in entry for entry in (*entries["sex"], *entries["zone"]))
+
+    found = describe(table, keys=["sex"], sensitive=["pay"], ranges={"pay": None})
+    column = found.column("pay")
+    low, high = column.domain.values[0], column.domain.values[-1]
+    assert (low, high) == (column.recoding.bottom, column.recoding.top) == (0, 7_000)
+    assert np.quantile(pay, 0.99) < high < 1.5 * np.quantile(pay, 0.99)  # the largest says nothing
+    assert column.origin is Provenance.READ_OFF
+    with pytest.raises(InvalidNumber, match="too few different numbers"):
+        describe(table, ranges={"zone": None})
+
+
+def test_a_guarantee_says_that_a_range_was_read_off_the_data() -> None:
+    """Epsilon does not cover it; k is that of the plan with the same range stated."""
+    pay = np.round(np.random.default_rng(4).gamma(4, 700, 2_000))
+    table = pa.table({"sex": ["f", "m"] * 1_000, "pay": pay})
+    plans = []
+    for ends in (None, (0, 7_000)):
+        schema = describe(table, keys=["sex"], sensitive=["pay"], ranges={"pay": ends})
+        plans.append(design(schema, DifferentialPrivacy(epsilon=4), records=2_000))
+    read, stated = plans
+    assert DataChoices.of(read.schema).read == ("sex", "pay")
+    assert DataChoices.of(stated.schema).read == ("sex",)
+    assert (
+        "does not cover the lists of values of sex, pay"
+        in read.to_json()["guarantees"][0]["sentence"]
+    )
+    assert read.mechanism == stated.mechanism

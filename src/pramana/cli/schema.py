@@ -51,7 +51,8 @@ def describe(
       --weight NAME: Sampling weights.
       --household NAME: The column with the household number.
       --suggest: Suggest keys in addition to those you name.
-      --range NAME=LOW:HIGH: Round an amount to a grid in this public range and randomise it.
+      --range NAME=LOW:HIGH: Round an amount to a grid in this public range and randomise it. NAME
+        alone reads the range off the data.
       --k NUMBER: Suggest recodings of values with fewer records.
       --output -o TOML: Write the schema here.
 
@@ -107,9 +108,11 @@ def describe(
     note(_next_step(description, as_file(str(table)), output, given, reading(encoding, rename)))
 
 
-def _range(text: str) -> tuple[str, tuple[float, float]]:
-    """``income=0:200000``."""
+def _range(text: str) -> tuple[str, tuple[float, float] | None]:
+    """``income=0:200000``, or ``income`` for a range read off the data."""
     name, _, ends = text.rpartition("=")
+    if not name and ":" not in text:
+        return text, None
     try:
         low, high = map(float, ends.split(":"))
     except ValueError:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pramana.base.rounding import as_whole
 from pramana.base.text import counted, percent_up
-from pramana.errors import InvalidSchema, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
 from pramana.schema.column_rules import IDENTIFIER_NAME, snake_case, words_of
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
@@ -39,6 +39,7 @@ from pramana.schema.suggestions import (
     contributions,
     looks_missing,
     propose_domain,
+    proposed_range,
     proposed_recoding,
     second_headings,
     structurally_missing,
@@ -283,12 +284,13 @@ def describe(
     household: str | None = None,
     k: int = 5,
     suggest: bool = False,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
+    ranges: Mapping[str, tuple[float, float] | None] | None = None,
 ) -> Description:
     """Propose a role, a domain and recodings for each column, and say why.
 
     Roles that are given are kept. Recodings are proposed where fewer than ``k`` share a value.
-    Numbers whose ``ranges`` are stated go on a grid; no range is read off the data.
+    Numbers with ``ranges`` go on a grid. A range that is not stated is read off the data, which the
+    origin of the column says.
     """
     ranges = ranges or {}
     for name in ranges:
@@ -342,10 +344,12 @@ def describe(
                 )
         if name in ranges:
             column = _on_grid(name, roles[name].role, ranges[name], seen)
-            how = "on a grid in the given range: guarantees cover it"
+            source = "the given range" if column.declared else "a range read off the data"
+            how = f"on a grid in {source}: guarantees cover it"
         words = "" if risk is None or not risk.noteworthy else risk.words
         about_missing = _words_about_missing(table, column)
         labelled = bool(table.labels.values.get(name))
+        withheld = risk is not None and not risk.admitted
         columns.append(column)
         profiles.append(
             Profile(
@@ -361,10 +365,12 @@ def describe(
                 recoding=column.recoding,
                 suspects=suspects[name],
                 proposals=tuple(
-                    suggested_entries(column, seen, suspects[name], k, labelled=labelled)
+                    suggested_entries(
+                        column, seen, suspects[name], k, labelled=labelled, withheld=withheld
+                    )
                 ),
                 adds=None if risk is None else risk.unique - risk.before,
-                withheld=risk is not None and not risk.admitted,
+                withheld=withheld,
             )
         )
     homes = household or next((n for n, proposal in roles.items() if proposal.household), None)
@@ -456,8 +462,14 @@ def _words_about_missing(table: OpenedTable, column: Column) -> str:
     return f"the file calls {len(codes)} of its values missing: {how}" if codes else ""
 
 
-def _on_grid(name: str, role: Role, ends: tuple[float, float], seen: Tally) -> Column:
-    """A number that is rounded by chance in a stated range, in steps of ones or hundredths."""
+def _on_grid(name: str, role: Role, stated: tuple[float, float] | None, seen: Tally) -> Column:
+    """A number that is rounded by chance in a range, in steps of ones or hundredths."""
+    ends = stated or proposed_range(name, seen)
+    if ends is None:
+        raise InvalidNumber(
+            f"'{name}' has too few different numbers to read a range off them: state its range, or "
+            "release it in categories."
+        )
     low, high = ends
     width = max(high - low, 1e-300)
     step: float = max(1 if seen.whole else 0.01, 10 ** math.ceil(math.log10(width / 1e6)))
@@ -469,6 +481,7 @@ def _on_grid(name: str, role: Role, ends: tuple[float, float], seen: Tally) -> C
         NumberGrid.even(low, high, min(FIRST_POINTS, steps + 1), step=step),
         missing="category" if seen.missing else "refuse",
         recoding=Recoding(bottom=low, top=high),
+        origin=Provenance.DECLARED if stated else Provenance.READ_OFF,
     )
 
 

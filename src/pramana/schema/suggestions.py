@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.text import counted, percent_up
+from pramana.base.text import counted, in_shell, percent_up
 from pramana.errors import InvalidSchema, InvalidTable, TooLarge
 from pramana.schema.codec import encode
 from pramana.schema.column_rules import FEW_CODES, FEW_NUMBERS, ObservedColumn
@@ -161,9 +161,15 @@ def date_formats(seen: Tally) -> tuple[str, ...]:
 
 
 def suggested_entries(
-    column: Column, seen: Tally, suspects: Sequence[Suspect], k: int, *, labelled: bool
+    column: Column,
+    seen: Tally,
+    suspects: Sequence[Suspect],
+    k: int,
+    *,
+    labelled: bool,
+    withheld: bool,
 ) -> Iterator[tuple[str, str]]:
-    """Lines of a schema file that would help, with their reasons.
+    """Lines of a schema file, or options, that would help, with their reasons.
 
     Args:
         column: The column as it is proposed.
@@ -171,9 +177,15 @@ def suggested_entries(
         suspects: Values that look as if they meant missing.
         k: The number of records that should share each value.
         labelled: Whether the file has labels for values: they are codes, then, and no numbers.
+        withheld: Whether it is dropped only because people are unique with it.
     """
     if column.gridded:
         return
+    ends = None if labelled else proposed_range(column.name, seen)
+    if ends is not None and (withheld or column.role is Role.SENSITIVE):
+        low, high = map(label_text, ends)
+        why = f"on a grid from {low} to {high}, read off the data, guarantees cover it"
+        yield f"--range {in_shell(column.name)}", why
     codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
     if codes and column.role.traits.released:
         yield entry_of("missing_codes", codes), "to take them as missing"
@@ -448,6 +460,22 @@ def propose_bins(seen: Tally) -> Bins:
     if seen.highest == math.inf:
         edges.append(math.inf)
     return Bins(tuple(edges), integers=seen.whole)
+
+
+ALMOST_ALL: Final = 0.01  # the share of values that a proposed range cuts at each end, at most
+
+
+def proposed_range(name: str, seen: Tally) -> tuple[float, float] | None:
+    """Round ends of almost all amounts, in steps of a tenth to a quarter; none of other columns.
+
+    No end is the value of a single person, and few other tables would lead to other ends.
+    """
+    amounts = seen.kind in ("integer", "number") and seen.distinct > FEW_NUMBERS
+    if not amounts or ObservedColumn(name, seen, seen.seen).are_codes:
+        return None
+    low, high = quantiles(*seen.distribution, [ALMOST_ALL, 1 - ALMOST_ALL])
+    step = max(round_step((high - low) / 4), float(seen.whole))
+    return (tidy(_beyond(low, -step)), tidy(_beyond(high, step))) if low < high else None
 
 
 def _beyond(value: float, step: float) -> float:
