@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 class NumberTable:
     """The unbiased counts of groups by the values of a randomised column of numbers.
 
-    Of a column released unchanged: the totals of its values beside the counts of records with a
+    Of a column released unchanged: the totals of its values, and the counts of records with a
     value and of all records. If there are margins, these are calibrated, with the columns of the
     margins as axes that are summed out.
 
@@ -99,7 +99,7 @@ class NumberTable:
             values, present = np.array([1.0, 0.0, 0.0]), np.array([False, True, False])
             everyone = np.array([0.0, 0.0, 1.0])
             table = _without_margins(reading).values(asked, of, total=True)
-            together = _beside_everyone(reading, asked, of, table.labels)
+            together = _with_missing(reading, asked, of, table.labels)
             counts = together.numbers
         if together is None or together.covariance is None:
             raise NotCovered(f"The covariance of counts by '{of}' is unknown.", column=of)
@@ -235,7 +235,7 @@ def _numbers_of(column: Column, *, counted: bool) -> tuple[FloatArray, BoolArray
     return values, present
 
 
-def _beside_everyone(
+def _with_missing(
     reading: Reading, question: Question, of: str, labels: Sequence[Sequence[Label]]
 ) -> JointErrors:
     """Totals of an unchanged column, records with a value, and all records, on a last axis."""
@@ -256,10 +256,10 @@ def _beside_everyone(
     everyone = valued.numbers[..., 1] + (0.0 if missing is None else missing.numbers)
     numbers = np.concatenate([valued.numbers, everyone[..., None]], axis=-1)
     size = reading.records.certificate.records if question.infer == "population" else math.inf
-    return JointErrors(numbers, partial(_covariance_beside_everyone, valued, missing, size))
+    return JointErrors(numbers, partial(_covariance_with_missing, valued, missing, size))
 
 
-def _covariance_beside_everyone(
+def _covariance_with_missing(
     valued: JointErrors,
     missing: JointErrors | None,
     sample: float,
@@ -309,9 +309,11 @@ def values_of_numbers(reading: Reading, question: Question, of: str, *, total: b
         together = table.errors(figures[0], rows, slope[..., 0] ** 2 * rounding)
     if not table.column.randomised:
         usual = replace(question, method="unbiased")
-        plain = _without_margins(reading).values(usual, of, total=total)
-        assert plain.together is not None  # noqa: S101 - as the covariance is known
-        together = replace(together, step=plain.together.step, unseen=plain.together.unseen)
+        uncalibrated = _without_margins(reading).values(usual, of, total=total)
+        assert uncalibrated.together is not None  # noqa: S101 - as the covariance is known
+        together = replace(
+            together, step=uncalibrated.together.step, unseen=uncalibrated.together.unseen
+        )
         figures = _where_few_decide(*figures, together, z)
     what = f"{'total' if total else 'mean'} of {of}"
     return table.estimate(what, figures, ratio=not total, together=together)

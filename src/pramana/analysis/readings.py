@@ -97,7 +97,7 @@ class PublishedReading:
         )  # fmt: skip
 
     def totals_and_counts(self, question: Question, of: str) -> JointErrors:
-        """Totals of an unchanged column beside counts, and how they err together."""
+        """Totals of an unchanged column, counts, and how they err together."""
         self.records.require_number(of)
         moments, layout = self.records.sums(question, self.mechanism, value=of)
         return totals_and_counts(moments, Channels(layout), question.infer)
