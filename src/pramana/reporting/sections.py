@@ -208,7 +208,7 @@ def _attack_figure(attacks: Sequence[Measured]) -> list[tuple[str, str]]:
     bounded = [attack for attack in attacks if attack.bound is not None]
     worst = max(bounded or attacks, key=lambda attack: attack.value)
     text = gettext(
-        "measured on these people: how often the attack %(name)s is right", name=worst.name
+        "measured on these people: how often the attack '%(name)s' is right", name=worst.name
     )
     if worst.baseline is not None:
         text += f"; {gettext('guessing')}: {numeral(percent_down(worst.baseline))}"
