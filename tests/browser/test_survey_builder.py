@@ -137,6 +137,8 @@ def test_a_survey_with_numbers_gives_their_mean(chromium: Any, studio: StudioPro
     """
     page = chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(60_000)
+    logged: list[str] = []
+    page.on("console", lambda line: logged.append(line.text) if line.type == "error" else None)
     studio.enter(page)
     page.goto(f"{studio.address}/surveys")
     follow(page, page.get_by_role("button", name="New survey"))
@@ -199,6 +201,7 @@ def test_a_survey_with_numbers_gives_their_mean(chromium: Any, studio: StudioPro
     settled(page)
     page.locator("main .warning").wait_for()
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+    assert logged == []
     page.context.close()
 
 
