@@ -286,6 +286,10 @@ def test_design_takes_it_for_a_central_epsilon_alone():
         assert "shuffled-marginals" not in plan.choice[0]
         named = pm.design(many_columns(), target, records=5_000, method=plan.method.name)
         assert plan.attained == named.attained
+    several = (TARGET, pm.PkAnonymity(k=3))
+    plan = pm.design(many_columns(), *several, records=5_000)
+    named = pm.design(many_columns(), *several, records=5_000, method=plan.method.name)
+    assert plan.attained == named.attained
     text = TEXT + '[columns.town]\nrole = "public"\ncategories = ["n", "s"]\n'
     beside = pm.design(read_schema(text), TARGET, records=5_000, smallest_group=5_000)
     assert beside.method.name != "shuffled-marginals"

@@ -241,7 +241,9 @@ class DesignContext:
         """A draft with every guarantee that holds; a plan that states more than targets stays."""
         if len(plan.attained) > len(plan.asked):
             return plan
-        return replace(plan, attained=attained(self.fixed(plan.mechanism), plan.asked))
+        evidence = self.fixed(plan.mechanism)
+        computed = [self._reached(goal, evidence) for goal in plan.asked]
+        return replace(plan, attained=attained(evidence, plan.asked, computed=computed))
 
     def counted(self, mechanism: Mechanism) -> Evidence:
         """The owner's evidence for matrices that were chosen by looking at the data."""
