@@ -427,13 +427,14 @@ def try_scenario(
         unchanged = measure_unchanged(certificate.true_schema, table, release.opened)
         trial = replace(trial, unchanged=unchanged)
         if not trial.changes_records:
-            by_chance = unchanged_by_chance(certificate.true_schema, release.opened)
+            by_chance, _ = unchanged_by_chance(certificate.true_schema, release.opened)
             trial = replace(trial, by_chance=by_chance)
         if risk is not None:
             published = replace(
                 certificate, claims=plan.published, reproducible=False, accepted_risk=()
             )
-            verdict = verdict_of(published, replace(risk, by_chance=trial.by_chance))
+            whole = replace(risk, by_chance=trial.by_chance, alone=unchanged.uniques)
+            verdict = verdict_of(published, whole)
             trial = replace(trial, verdict=verdict)
         attacks = link_risks(
             release,

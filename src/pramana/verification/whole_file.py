@@ -90,6 +90,11 @@ MOST_BY_CHANCE: Final = 0.5
 """Share of unique records that may be released unchanged by chance and be left out of account."""
 
 
+MANY_ALONE: Final = 1000
+"""Unique records, at least, whose number says how far a share may be from its average by chance: of
+fewer it could be so far that records which were never changed went unnoticed."""
+
+
 class Colour(StrEnum):
     """Whether a release can be published."""
 
@@ -158,6 +163,7 @@ class FileRisk:
         together: all unchanged columns, where they are more than a subset has and find more people.
         by_chance: the share of unique records that would be released unchanged if the randomised
             columns had nothing to do with the others; 0 where it was not counted.
+        alone: the unique records among which such equal ones were counted.
         sampled: whether people were counted in a sample of the file.
     """
 
@@ -170,6 +176,7 @@ class FileRisk:
     household: SubsetUniqueness | None = None
     together: SubsetUniqueness | None = None
     by_chance: float = 0.0
+    alone: int = 0
 
     @property
     def worst(self) -> SubsetUniqueness | None:
@@ -358,7 +365,8 @@ def _unchanged_words(certificate: Certificate, risk: FileRisk) -> tuple[str, ...
     a group have equal keys.
     """
     share = _unchanged_share(certificate)
-    usual = usual_unchanged(uniqueness_bound(certificate), risk.by_chance, risk.records)
+    counted = risk.alone if risk.alone >= MANY_ALONE else risk.records
+    usual = usual_unchanged(uniqueness_bound(certificate), risk.by_chance, counted)
     if share <= max(usual, 0.0 if risk.worst is None else risk.worst.share):
         return ()
     return (
@@ -412,7 +420,8 @@ def file_risk(certificate: Certificate, released: OpenedTable) -> FileRisk:
     telling = tuple(_telling(certificate, released, columns))
     risk = replace(risk, telling=telling, household=household)
     if _unchanged_words(certificate, risk):
-        risk = replace(risk, by_chance=unchanged_by_chance(schema, released))
+        by_chance, alone = unchanged_by_chance(schema, released)
+        risk = replace(risk, by_chance=by_chance, alone=alone)
     return risk
 
 
@@ -492,8 +501,10 @@ def _hidden_keys(
     return keys
 
 
-def unchanged_by_chance(schema: Schema, released: OpenedTable) -> float:
+def unchanged_by_chance(schema: Schema, released: OpenedTable) -> tuple[float, int]:
     """The share of unique records that equal one of as many records with independent parts.
+
+    And how many records are unique.
 
     The parts are the randomised columns and the others. Of n records f have the first part of a
     record and g the second: f g / n equal it by chance, on average. The share is 0 where it would
@@ -504,13 +515,13 @@ def unchanged_by_chance(schema: Schema, released: OpenedTable) -> float:
         for randomised in (True, False)
     ]
     if not all(parts) or released.rows > COUNTED:
-        return 0.0
+        return 0.0, 0
     codes = [joint_groups([_words_of(released, name) for name in part]) for part in parts]
     both = joint_groups(codes)
     alone = np.bincount(both)[both] == 1
     first, second = (np.bincount(code)[code][alone].astype(np.float64) for code in codes)
     share = float(-np.expm1(-first * second / released.rows).mean()) if alone.any() else 0.0
-    return share if share <= MOST_BY_CHANCE else 0.0
+    return (share if share <= MOST_BY_CHANCE else 0.0), int(alone.sum())
 
 
 def _words_of(table: OpenedTable, name: str) -> Words:
