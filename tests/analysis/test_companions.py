@@ -14,6 +14,9 @@ from pramana.experiments import make_population
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"income"}
+
 
 def test_numbers_are_cut_into_tenths():
     """1,000 different numbers: ten bins of a hundred; missing ones apart."""

@@ -18,6 +18,9 @@ SCHEMA = pm.Schema(
     )
 )
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"g", "n"}
+
 
 @pytest.fixture(scope="module")
 def release():

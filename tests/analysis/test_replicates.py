@@ -309,5 +309,5 @@ def test_describe_recognises_a_block_of_replicates():
 
     assert found.column("PWGTP").role is pm.Role.WEIGHT
     roles = {found.column(name).role for name in block}
-    assert roles == {pm.Role.IDENTIFIER}
+    assert roles == {pm.Role.DROPPED}
     assert "one of 80 replicate weights" in found.to_toml()

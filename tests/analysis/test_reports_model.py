@@ -16,6 +16,9 @@ from pramana.base.randomness import Keystream
 from pramana.cli.estimate import show_estimate
 from pramana.errors import NotCovered
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"w", "w1"}
+
 N = 5_000
 
 

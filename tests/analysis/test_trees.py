@@ -19,6 +19,9 @@ from pramana.schema.domains import Bins, Categories
 from pramana.schema.roles import Role
 from pramana.schema.schema import Column, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"w"}
+
 AGE = Column("age", Role.KEY, Bins((20, 35, 50, 65, 80)), missing="refuse")
 TOWN = Column("town", Role.KEY, Categories(("n", "s", "w")), missing="category")
 
