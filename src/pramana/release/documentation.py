@@ -493,4 +493,4 @@ def _r(value: Any) -> str:
 
 def r_text(text: str) -> str:
     """A literal of R: everything but ASCII letters by its number."""
-    return '"' + re.sub(r"[^ !#-\[\]-~]", lambda found: f"\\U{{{ord(found[0]):06x}}}", text) + '"'
+    return '"' + re.sub(r"[^ !#-\[\]-~]", lambda odd: f"\\U{{{ord(odd[0]):06x}}}", text) + '"'
