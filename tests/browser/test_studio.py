@@ -31,7 +31,7 @@ SLOWER = {"PYTHONDONTWRITEBYTECODE"}
 NAMES = ("out", "second", "third", "fourth")
 """Of releases: one that is written before a click is no trial."""
 
-SIDEWAYS = """[...document.querySelectorAll(".ticks, .ticks-wide, .files, .stacked")]
+SIDEWAYS = """[...document.querySelectorAll(".ticks, .files, .stacked")]
   .some((own) => own.scrollWidth > own.clientWidth)"""
 """Whether a list is cut off at its side: lists are scrolled downwards alone."""
 

@@ -58,8 +58,6 @@ def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
             }
             for name, codes in texts.items()
         },
-        "records": description.records,
-        "unique": description.unique,
         "columns": description.rows(),
         "schema": description.schema.to_toml(),
     }
@@ -324,8 +322,6 @@ def _plan_form(plan: Any) -> dict[str, Any]:
         "searched": True,
         "method": plan.method.name,
         "records": plan.records,
-        "when": plan.method.when,
-        "data_dependent": plan.method.data_dependent,
         "guarantees": [
             {
                 "words": plan.promise(claim),
@@ -408,10 +404,7 @@ def attack(
             api.load(release), original=opened, belongs=checked, progress=bench.say
         )
     return {
-        "attacks": [
-            {"name": one.name, "sentence": one.sentence(), "cells": one.cells()}
-            for one in result.measured
-        ],
+        "attacks": [{"name": one.name, "cells": one.cells()} for one in result.measured],
         "holds": result.holds,
         "verdict": result.verdict,
         "seen": [*result.seen, *result.notes],
