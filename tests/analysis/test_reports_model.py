@@ -17,7 +17,7 @@ from pramana.cli.estimate import show_estimate
 from pramana.errors import NotCovered
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
-RISK_ACCEPTED = {"w", "w1"}
+RISK_ACCEPTED = {"w", "w1", "w2"}
 
 N = 5_000
 

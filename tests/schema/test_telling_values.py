@@ -74,6 +74,17 @@ def test_independent_columns_tell_nothing():
         assert found_in(rng.integers(0, 60, 2000), key, 5) == []
 
 
+def test_estimates_that_are_not_precise_are_no_findings():
+    """Of a key with a retention of .15, fifty records of a value say nothing, whatever is drawn."""
+    rng = np.random.default_rng(4)
+    matrix = 0.15 * np.eye(5) + 0.85 / 5
+    for _ in range(20):
+        key, values = rng.integers(0, 5, 2000), rng.integers(0, 40, 2000)
+        released = np.where(rng.random(2000) < 0.15, key, rng.integers(0, 5, 2000))
+        hidden = HiddenKey(released, 5, np.linalg.inv(matrix))
+        assert list(telling_values("x", values, {"key": hidden})) == []
+
+
 def test_describe_drops_columns_whose_values_tell_a_key():
     """The insurance and the income go, with the reason; a column that tells nothing stays."""
     found = pm.describe(pa.table(households()), keys=["age", "sex"])
