@@ -56,4 +56,4 @@ def test_a_schema_error_names_column_and_entry() -> None:
 
     with pytest.raises(InvalidSchema) as refused:
         Schema.from_toml("[columns.age]\nrole = 'key'\nbins = [1]\n")
-    assert refused.value.fields == {"column": "age", "entry": "bins"}
+    assert {"column": "age", "entry": "bins"}.items() <= refused.value.fields.items()

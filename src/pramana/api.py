@@ -32,6 +32,7 @@ from pramana.methods.choice import (
 )
 from pramana.methods.plan import PlanFile
 from pramana.release.folder import read_certificate, require_free
+from pramana.release.kinds import error_words
 from pramana.schema.describe import Description, complete, usual_k
 from pramana.schema.describe import describe as _describe
 from pramana.schema.origins import Provenance
@@ -78,7 +79,8 @@ __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "Attack
            "SurveyPlace", "UniquenessCounter", "advise", "alternative_summary", "attack", "audit",
            "changed_file", "cli_options", "close_folder", "coarse_weight_of", "compare", "compared",
            "complete", "composable", "describe", "design", "design_context", "design_for", "drawn",
-           "drawn_methods", "earlier_releases", "errors_on_data", "estimate_changes", "evidence",
+           "drawn_methods", "earlier_releases", "error_words", "errors_on_data",
+           "estimate_changes", "evidence",
            "guarantees_from_options", "invite", "json_schema", "live", "load", "load_survey",
            "look", "merge_values", "new_survey", "open_source", "options_of", "origin_named",
            "original_chart", "parse_range", "preview_plan", "preview_survey", "protect", "read",

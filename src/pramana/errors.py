@@ -21,11 +21,12 @@
 
 A message is one line: what must hold, what was found, where, what to do. It names
 columns and counts, and never a cell of the original data. It is for readers only: programs
-compare the class, the ``code`` and the ``fields`` of an error.
+compare the class, the ``code`` and the ``fields`` of an error. The sentence is made where it is
+shown, from the fields that it names, in the language of the reader.
 
-    >>> error = InvalidSchema("Bins need two edges.", code="few-edges", column="age", count=1)
-    >>> error.code, error.fields
-    ('few-edges', {'column': 'age', 'count': 1})
+    >>> error = InvalidSchema("Bins of {column!r} need {least} edges.", column="age", least=2)
+    >>> str(error), error.code, error.fields
+    ("Bins of 'age' need 2 edges.", 'invalid-schema', {'column': 'age', 'least': 2})
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Self
+
+from pramana.base.translation import gettext
 
 __all__ = [
     "AlteredRelease",
@@ -102,6 +105,8 @@ def _spelled(letter: str) -> str:
 class _WithData(Exception):
     """A message with a stable code and named fields.
 
+    The message holds ``{field}`` for each field that it shows, as a format string does.
+
     Attributes:
         code: what happened, in kebab case; the code of the class where none is given.
         fields: what it happened to, such as ``column``, ``count`` or ``limit``.
@@ -118,6 +123,10 @@ class _WithData(Exception):
         """Give every class a code: its name in kebab case."""
         cls.code = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
+    def __str__(self) -> str:
+        # KeyError would show its message in quotes, and OSError would look for an errno.
+        return harmless(gettext(str(self.args[0]), **self.fields)) if self.args else ""
+
 
 class PramanaError(_WithData):
     """Base of every error that pramana raises on purpose."""
@@ -127,10 +136,6 @@ class PramanaError(_WithData):
     def reworded(self, message: str, **more: Any) -> Self:
         """The same error in other words, with ``more`` fields."""
         return type(self)(message, code=self.code, **self.fields | more)
-
-    def __str__(self) -> str:
-        # KeyError would show its message in quotes, and OSError would look for an errno.
-        return harmless(str(self.args[0])) if self.args else ""
 
 
 class InputError(PramanaError):

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.randomness import Keystream, Stream
+from pramana.base.translation import ENGLISH, in_language
 from pramana.engine.base import Table, empty_like, engine_for, leaving, open_source
 from pramana.errors import Copies, InputError
 from pramana.io.base import FORMATS
@@ -109,7 +110,7 @@ def protect(
             where the records lie on many machines, or no attribute set has all columns.
     """
     if not isinstance(plan, Plan):
-        raise InputError(f"The plan must come from design, got {type(plan).__name__}.")
+        raise InputError("The plan must come from design, got {kind}.", kind=type(plan).__name__)
     folder = None if to is None else Path(to)
     owner_folder = None if steward_folder is None else Path(steward_folder)
     _require_places(folder, owner_folder, force=force, copies=copies)
@@ -360,6 +361,8 @@ def _certificate(
     plan: Plan, keystream: Keystream, labels: Labels, accepted_risk: tuple[str, ...]
 ) -> Certificate:
     schema = plan.method.published_schema(plan.schema)
+    with in_language(ENGLISH):
+        error = plan.expected_error.sentence() if plan.expected_error else None
     return Certificate(
         schema=schema,
         kind=plan.kind or plan.method.kind,
@@ -372,7 +375,7 @@ def _certificate(
         claims=plan.published,
         data_dependent=plan.method.data_dependent,
         reproducible=keystream.reproducible,
-        expected_error=plan.expected_error.sentence() if plan.expected_error else None,
+        expected_error=error,
         statistics=plan.public,
         options=plan.method.disclosed(),
         households=plan.schema.household is not None,

@@ -211,6 +211,16 @@ def test_labels_forms_and_predictions():
     assert shown[0] == pytest.approx(np.array([1, *odds]) / (1 + odds.sum()))
 
 
+def test_a_model_without_covariates_predicts_the_same_for_every_record():
+    """Whatever columns the new records have: the mean, or the share of each category."""
+    new = TRUTH.select(["age"]).slice(0, 3)
+    found = released(TRUTH, 0.8).regress("age ~ 1")
+    assert found.predict(new) == pytest.approx([found.coefficients[0]] * 3)
+    shares = released(TRUTH, 0.8).regress("region ~ 1", family="multinomial").predict(new)
+    assert shares.shape == (3, 3)
+    assert shares.sum(axis=1) == pytest.approx([1, 1, 1])
+
+
 # -- over many releases ------------------------------------------------------------------------
 
 

@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 from jinja2 import Environment, nodes
 
-from pramana.base.translation import LANGUAGES
-from tests.architecture.catalogue import CATALOGUES, PACKAGE, marked, read
+from pramana.base.translation import FIELD, LANGUAGES
+from tests.architecture.catalogue import CATALOGUES, PACKAGE, marked, read, texts_in
 
 TEMPLATES: Final = sorted((PACKAGE / "studio" / "templates").rglob("*.html"))
 ENVIRONMENT: Final = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
@@ -22,7 +22,7 @@ AS_IT_IS: Final = ("Pramana studio", "- Pramana studio", "Python", "sex=2; regio
 """Names and an example of codes."""
 
 MARKS: Final = ("_", "gettext", "ngettext")
-VALUE: Final = re.compile(r"%(?:\(\w+\)s|%)|\{\w+\}")
+VALUE: Final = re.compile(rf"%(?:\(\w+\)s|%)|{FIELD.pattern}")
 ELEMENT: Final = re.compile(r"</?\w[^>]*>")
 
 
@@ -38,12 +38,22 @@ def test_a_catalogue_has_every_text_and_no_other(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)
 def test_a_translation_has_the_values_and_elements_of_its_text(path: Path) -> None:
-    """What stands in parentheses after a percent sign is filled in; spaces at the end count."""
+    """What stands in parentheses after a percent sign, or in braces, is filled in; spaces count."""
     for message in filter(lambda one: one.id, read(path)):
         text, translated = str(message.id), str(message.string)
-        assert sorted(VALUE.findall(text)) == sorted(VALUE.findall(translated)), text
+        assert _values(text) == _values(translated), text
         assert sorted(ELEMENT.findall(text)) == sorted(ELEMENT.findall(translated)), text
         assert text.endswith(" ") == translated.endswith(" "), text
+
+
+def _values(text: str) -> list[str]:
+    return sorted(value[0] for value in VALUE.finditer(text))
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+def test_texts_that_pages_show_are_fixed(path: Path) -> None:
+    """A text with values in it is a fixed text with fields, which a catalogue can translate."""
+    assert None not in texts_in(path)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)

@@ -196,4 +196,4 @@ def test_missing_values_that_the_schema_is_silent_about_are_refused(people, meth
         with pytest.raises(pm.OutsideDomain) as refused:
             verb(some, silent, methods=[method], k=2 if verb is pm.advise else [2])
         assert refused.value.code == "missing-refused"
-        assert refused.value.fields == {"column": "age", "count": 90}
+        assert {"column": "age", "count": 90}.items() <= refused.value.fields.items()

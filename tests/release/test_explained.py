@@ -207,9 +207,8 @@ def _pspp(folder, program: str) -> str:
 
 @pytest.mark.skipif(shutil.which("pspp") is None, reason="PSPP is not here")
 def test_the_spss_snippet_loads_records_with_labels(folders):
-    """Run by PSPP, which lacks one word of SPSS (AUTO, a type found by looking): counts by label,
-    values that stand for missing apart."""
-    program = (folders["csv"] / "load.sps").read_text().replace(" AUTO\n", " F20\n")
+    """Run by PSPP without a word changed: counts by label, values that stand for missing apart."""
+    program = (folders["csv"] / "load.sps").read_text()
     out = _pspp(folders["csv"], program + "FREQUENCIES v1 v2 v3.\n")
     with (folders["csv"] / "data.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

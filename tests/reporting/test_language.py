@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reporting.editions import released_to
+from tests.reporting.editions import METHODS, released, released_to, truth
+from tests.studio.marked import Marked, unmarked
 
 from pramana import api
+from pramana.base import translation
 from pramana.base.translation import in_language
+
+NAMES = {
+    *api.METHODS,
+    "sex",
+    "school",
+    "region",
+    "ill",
+    "income",
+    "who",
+    "None",
+    "Primary",
+    "Secondary",
+    "Refused",
+    "gone",
+    "Man",
+    "Woman",
+    "State",
+    "Sex of the respondent",
+    "Highest <b>school</b>",
+    "SHA-256",
+    "epsilon",
+    "rho1",
+    "rho2",
+    "alpha",
+    "width",
+    "and",
+}
+"""Columns, labels, digests and the parameters of guarantees."""
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +71,16 @@ def test_a_report_is_in_the_language_that_is_asked_for(release: Any) -> None:
         assert words not in made, words
 
 
+@pytest.mark.parametrize("kind", METHODS)
+def test_every_text_of_a_report_comes_from_the_catalogue(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all chapters and charts, in the edition for the owner, which has them all."""
+    monkeypatch.setattr(translation, "_catalogue", lambda _: Marked())
+    made = api.report(released(kind), original=truth(), date="2026-01-31", language="de").html
+    assert [text for text in unmarked(made, NAMES) if not DIGEST.fullmatch(text)] == []
+
+
 def test_a_release_is_read_and_verified_in_any_language(release: Any) -> None:
     """Sentences of a certificate are compared in English."""
     with in_language("de"):
@@ -53,11 +96,13 @@ def test_a_report_in_english_does_not_change(release: Any, tmp_path: Path) -> No
     assert "Technical annex" in before
 
 
-def test_what_is_written_in_another_language_is_english(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", METHODS)
+def test_what_is_written_in_another_language_is_english(kind: str, tmp_path: Path) -> None:
     """A release is the same file by file, whatever the language of its steward."""
-    english = released_to(tmp_path, "published")
-    (tmp_path / "de").mkdir()
+    english = released_to(tmp_path, kind)
     with in_language("de"):
-        other = released_to(tmp_path / "de", "published")
+        other = released.__wrapped__(kind)
+        other.save(tmp_path / "other")
+        other = tmp_path / "other"
     for path in english.iterdir():
         assert (other / path.name).read_bytes() == path.read_bytes(), path.name

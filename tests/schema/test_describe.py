@@ -214,7 +214,7 @@ def test_the_data_do_not_decide_whether_missing_is_a_value():
     with pytest.raises(OutsideDomain) as refused:
         design(schema, DifferentialPrivacy(epsilon=1), data=gaps)
     assert refused.value.code == "missing-refused"
-    assert refused.value.fields == {"column": "sex", "count": 50}
+    assert {"column": "sex", "count": 50}.items() <= refused.value.fields.items()
 
 
 def test_described_schemas_state_what_becomes_of_missing_values():

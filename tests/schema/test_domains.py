@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.errors import InvalidSchema
+from pramana.errors import InputError, InvalidSchema
 from pramana.schema.domains import Bins, Categories, find_label, label_text
+from pramana.schema.roles import Role
+from pramana.schema.schema import Column
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,17 @@ def test_labels_of_bins_are_as_many_as_bins_and_differ(edges):
     assert len(set(bins.labels)) == bins.size == len(edges) - 1
     assert all(find_label(bins, label) == label for label in bins.labels)
     assert all(a < c < b for a, c, b in zip(edges, bins.centres, edges[1:], strict=False))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Categories(("a\ud800", "b")),
+        lambda: Bins((0, 1, 2), names=("low", "high\udfff"), release="label"),
+        lambda: Column("a\ud800", Role.KEY),
+    ],
+)
+def test_half_of_a_character_is_refused(make):
+    """No file could hold it: the error comes before anything is written."""
+    with pytest.raises(InputError, match="half of a character"):
+        make()

@@ -40,6 +40,7 @@ from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.variance import linear_covariance
 from pramana.base.randomness import Keystream
 from pramana.base.text import Shown
+from pramana.base.translation import gettext
 from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.types import FloatArray, Form
 
@@ -257,12 +258,20 @@ class IndependenceTest(Shown):
 
     def shown(self) -> tuple[str, list[str]]:
         """The statistic, and what makes it valid."""
-        names = " and ".join(self.by)
-        head = (
-            f"Independence of {names}: {self.method} {self.statistic:,.4g} on {self.degrees:.4g} "
-            f"degrees of freedom, p = {self.p_value:.3g}"
+        names = gettext(" and ").join(self.by)
+        head = gettext(
+            "Independence of {names}: {method} {statistic:,.4g} on {degrees:.4g} "
+            "degrees of freedom, p = {p_value:.3g}",
+            names=names,
+            method=self.method,
+            statistic=self.statistic,
+            degrees=self.degrees,
+            p_value=self.p_value,
         )
-        return head, [self.why, *([f"Weighted by {self.weight}."] if self.weight else [])]
+        return head, [
+            self.why,
+            *([gettext("Weighted by {weight}.", weight=self.weight)] if self.weight else []),
+        ]
 
     def to_json(self) -> Form:
         """As JSON."""
@@ -277,13 +286,15 @@ def independence_test(
     ``inflated`` is the largest factor by which drawing increases Pearson's statistic.
     """
     if len(layout.by) != 2:
-        raise NotCovered(f"A test of independence takes two columns, got {len(layout.by)}.")
+        raise NotCovered(
+            "A test of independence takes two columns, got {count}.", count=len(layout.by)
+        )
     if moments.count <= 0:
         raise InvalidTable("There are no released records to test.")
     channels = Channels(layout)
     if moments.weighted:
         statistic, degrees = weighted_statistic(moments, channels)
-        why = (
+        why = gettext(
             "the statistic of weighted shares is corrected for their variance, with weights and "
             "randomisation."
         )
@@ -295,8 +306,9 @@ def independence_test(
     if len(layout.axes) == 1 and set(layout.axes[0].columns) == set(layout.by):
         return _likelihood_ratio(moments.records, layout, channels)
     raise NotCovered(
-        f"The matrix of {' or '.join(layout.by)} depends on further columns, or records are "
-        "filtered on randomised columns: there is no test for that case. Test within a stratum."
+        "The matrix of {by} depends on further columns, or records are filtered on randomised "
+        "columns: there is no test for that case. Test within a stratum.",
+        by=gettext(" or ").join(layout.by),
     )
 
 
@@ -312,9 +324,9 @@ def _pearson(released: FloatArray, layout: Layout, inflated: float) -> Independe
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     statistic = float(((table - expected) ** 2 / expected).sum()) / inflated
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
-    why = "both columns are released unchanged."
+    why = gettext("both columns are released unchanged.")
     if any(axis.step is not None for axis in layout.axes):
-        why = (
+        why = gettext(
             "the columns were randomised independently, so the original is independent if and only "
             "if the release is."
         )
@@ -322,11 +334,16 @@ def _pearson(released: FloatArray, layout: Layout, inflated: float) -> Independe
     if degrees > 0 and _sparse(expected):
         if table.sum() <= 5_000:  # a second of work
             method, p_value = "permutation", _permuted_tail(table, statistic)
-            reference = f"among {PERMUTATIONS:,} random pairings of their values"
+            reference = gettext(
+                "among {permutations:,} random pairings of their values", permutations=PERMUTATIONS
+            )
         else:
             method, p_value = "moments", _matched_tail(table, statistic)
-            reference = "by a chi-square of the same mean and variance"
-        why += f" Many expected counts are small: the p-value is given the margins, {reference}."
+            reference = gettext("by a chi-square of the same mean and variance")
+        why += gettext(
+            " Many expected counts are small: the p-value is given the margins, {reference}.",
+            reference=reference,
+        )
     return IndependenceTest(layout.by, statistic, degrees, p_value, method, why)
 
 
@@ -422,8 +439,9 @@ def weighted_statistic(moments: Moments, channels: Channels) -> tuple[float, flo
     rows, columns = table.sum(axis=1) != 0, table.sum(axis=0) != 0
     if table.size > 400:
         raise TooLarge(
-            "With weights the test takes tables of up to 400 cells, and this one has "
-            f"{table.size:,}. Merge values, or test records with weighted=False."
+            "With weights the test takes tables of up to 400 cells, and this one has {size:,}. "
+            "Merge values, or test records with weighted=False.",
+            size=table.size,
         )
     kept = table[np.ix_(rows, columns)]
     if min(kept.shape) < 2:

@@ -38,7 +38,7 @@ from pramana.analysis.means import deviation_of, is_shrunk, pulled, relative_err
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.observed import Answers, Feature, Observed, different
 from pramana.analysis.quantiles import stacked
-from pramana.analysis.question import CountMethod, Question
+from pramana.analysis.question import CountMethod, Question, what_of
 from pramana.analysis.readings import SYNTHETIC_NOTE, UnchangedOnly
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
@@ -54,6 +54,7 @@ from pramana.analysis.synthesis import (
 from pramana.analysis.synthesis_draws import draw_records, draw_with_unchanged
 from pramana.analysis.variance import JointErrors, Ratio, errors_of_shares
 from pramana.base.randomness import Keystream, Stream
+from pramana.base.translation import gettext
 from pramana.errors import NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, stated_sets
 from pramana.mechanisms.transition import Label
@@ -96,8 +97,10 @@ class ModelView:
         for names in tied:
             if prod(len(schema.column(name).labels) for name in names) > MOST_CELLS:
                 raise TooLarge(
-                    f"Impossible combinations tie {' and '.join(names)} together, which makes more "
-                    f"than {MOST_CELLS:,} cells: too many for a model of the whole table."
+                    "Impossible combinations tie {names} together, which makes more than "
+                    "{most_cells:,} cells: too many for a model of the whole table.",
+                    names=" and ".join(names),
+                    most_cells=MOST_CELLS,
                 )
         self.axes = tuple(ModelAxis(names, CellRules.of(schema, names).cells()) for names in tied)
         self.features: list[Feature] = []
@@ -200,17 +203,20 @@ def independence_of(records: ReleasedRecords, pair: tuple[str, str]) -> Independ
     held = reporting_of(records).containing(pair)
     if not held or not (sums := ReportSums.of(records, Question(pair, weighted=False))).reports:
         raise NotCovered(
-            f"No attribute set contains {' and '.join(pair)}: their dependence is unknown."
+            "No attribute set contains {pair}: their dependence is unknown.",
+            pair=" and ".join(pair),
         )
     uneven = np.ptp(sums.bases, axis=2) > 0
     if uneven.any() and (sums.bases.min(axis=2) > 0).any():
         raise NotCovered(
-            f"Attribute sets with {' and '.join(pair)} have further columns, and some combinations "
-            "are impossible: there is no test for that case. Use the intervals of crosstab instead."
+            "Attribute sets with {pair} have further columns, and some combinations are "
+            "impossible: there is no test for that case. Use the intervals of crosstab instead.",
+            pair=" and ".join(pair),
         )
     if uneven.any():
         raise NotCovered(
-            f"Some combinations of {' and '.join(pair)} cannot exist: they are not independent."
+            "Some combinations of {pair} cannot exist: they are not independent.",
+            pair=" and ".join(pair),
         )
     free, apart = [], []
     for kept, counts in zip(sums.retention.ravel().tolist(), sums.cells["n"], strict=True):
@@ -253,8 +259,10 @@ class AttributeSamplingReading(UnchangedOnly):
         changed = self.records.changed(question.names)
         if changed and REPORTED in question.names:
             raise NotCovered(
-                f"{CHANCE}: no table of the original data has it with {' and '.join(changed)}. "
-                "Leave it out; every answer uses all records that report its columns."
+                "{chance}: no table of the original data has it with {changed}. Leave it out; "
+                "every answer uses all records that report its columns.",
+                chance=CHANCE,
+                changed=" and ".join(changed),
             )
         return changed
 
@@ -267,17 +275,18 @@ class AttributeSamplingReading(UnchangedOnly):
             return self.unchanged.counts(question, method=method, share=share)
         if method == "clipped":
             raise NotCovered(
-                "Method clipped is for whole records. Here tables are unbiased or shrunk, or "
-                "come from the model where no record reports them: leave the method out."
+                "Method clipped is for whole records. Here tables are unbiased or shrunk, or come "
+                "from the model where no record reports them: leave the method out."
             )
         held = self.mechanism.containing(changed)
         sums = ReportSums.of(self.records, question) if held else None
         if sums is None or not sums.reports:  # by design, or among few records by chance
             if method != "auto":
                 raise NotCovered(
-                    f"No attribute set contains {' and '.join(changed)}: there is no unbiased "
-                    "estimate of their table. Ask for fewer columns. Only a table of counts is "
-                    "also given by a model, without a method."
+                    "No attribute set contains {changed}: there is no unbiased estimate of their "
+                    "table. Ask for fewer columns. Only a table of counts is also given by a "
+                    "model, without a method.",
+                    changed=gettext(" and ").join(changed),
                 )
             return self._modelled(question, changed, share=share)
         counts, together = self._table(sums, question)
@@ -305,8 +314,12 @@ class AttributeSamplingReading(UnchangedOnly):
             made,
             method="shrunk",
             estimate=sums.laid_out(self._shrunken(sums, counts, question) / whole),
-            why=f"{made.why.removeprefix('nearly unbiased, ')} The expected total error of the "
-            f"unbiased estimate is {off_by(error)}. {shrunk_words(error)}",
+            why=gettext(
+                "{why} The expected total error of the unbiased estimate is {error}. {shrunk}",
+                why=sums.basis(counts.reports),
+                error=off_by(error),
+                shrunk=shrunk_words(error),
+            ),
         )
 
     def _table(self, sums: ReportSums, question: Question) -> tuple[ReportedTotals, JointErrors]:
@@ -370,7 +383,7 @@ class AttributeSamplingReading(UnchangedOnly):
         return sums.estimate(
             (estimate, se, estimate - wide, estimate + wide),
             question,
-            f"total of {of}",
+            what_of(of, total=True),
             totals.reports,
             ratio=False,
             together=together,
@@ -394,7 +407,12 @@ class AttributeSamplingReading(UnchangedOnly):
         figures = ratio.figures(question.z(ratio.above.size))
         together = sums.errors(ratio.value, ratio.slopes, question.infer)
         made = sums.estimate(
-            figures, question, f"mean of {of}", counts.reports, ratio=True, together=together
+            figures,
+            question,
+            what_of(of, total=False),
+            counts.reports,
+            ratio=True,
+            together=together,
         )
         whole = {name: table.sum(axis=0) for name, table in sums.sums.items()}
         deviation = deviation_of({name: float(table.sum()) for name, table in whole.items()})
@@ -410,7 +428,7 @@ class AttributeSamplingReading(UnchangedOnly):
         )
         limits = self.records.range_of(of) if question.beyond is None else (0.0, 1.0)
         shrunken = sums.laid_out(np.where(there, np.clip(centre + apart, *limits), np.nan))
-        why = f"{made.why.removeprefix('nearly unbiased, ')[:-1]}; {shrunken_words(error)}"
+        why = f"{sums.basis(counts.reports).rstrip('.')}; {shrunken_words(error)}"
         return replace(made, method="shrunk", estimate=shrunken, why=why)
 
     def _needs_reports(self, question: Question, of: str) -> bool:
@@ -419,8 +437,9 @@ class AttributeSamplingReading(UnchangedOnly):
         changed = self._changed(question)
         if changed and not self.mechanism.containing(changed):
             raise NotCovered(
-                f"No attribute set contains {' and '.join(changed)}, so there is no total by them. "
-                "Ask for fewer columns, or release with these tables among those asked for."
+                "No attribute set contains {changed}, so there is no total by them. Ask for fewer "
+                "columns, or release with these tables among those asked for.",
+                changed=" and ".join(changed),
             )
         return bool(changed)
 
@@ -448,7 +467,7 @@ class AttributeSamplingReading(UnchangedOnly):
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """By scores put together from the tables that the sets hold."""
         if REPORTED in (names := [*question.names, *variables_of(formula)]):
-            raise NotCovered(f"{CHANCE}: no model takes it. Leave it out.")
+            raise NotCovered("{chance}: no model takes it. Leave it out.", chance=CHANCE)
         if not self.records.changed(names):
             return self.unchanged.regress(question, formula, family=family)
         cells = partial(cells_of_reports, self.records, self.mechanism)
@@ -542,19 +561,22 @@ class AttributeSamplingReading(UnchangedOnly):
         )
         if set(question.names) != set(changed) or question.where:
             raise NotCovered(
-                f"{nobody}, which does not know columns released unchanged, nor filters."
+                "{nobody}, which does not know columns released unchanged, nor filters.",
+                nobody=nobody,
             )
         if question.weighted and self.records.weight is not None:
             raise NotCovered(
-                f"{nobody}, which counts every record once and knows no weights. Ask with "
+                "{nobody}, which counts every record once and knows no weights. Ask with "
                 "weighted=False, on the command line --unweighted.",
                 code="weights-not-modelled",
+                nobody=nobody,
             )
         if question.infer == "population":
             raise NotCovered(
-                f"{nobody}, which has no error about the population. Ask about the records alone: "
+                "{nobody}, which has no error about the population. Ask about the records alone: "
                 'infer="records", on the command line --infer records.',
                 code="population-not-modelled",
+                nobody=nobody,
             )
         certificate, opened = self.records.certificate, self.records.opened
         present = np.unique(stated_sets(self.mechanism, opened)).tolist()
@@ -562,8 +584,8 @@ class AttributeSamplingReading(UnchangedOnly):
         silent = [name for name in changed if name not in known]
         if silent:
             raise NotCovered(
-                f"Among so few records chance asked nobody for {' and '.join(silent)}. Ask for "
-                "other columns."
+                "Among so few records chance asked nobody for {silent}. Ask for other columns.",
+                silent=" and ".join(silent),
             )
         view = ModelView(certificate.schema, self.mechanism)
         model = fit_model(observed_of(self.records, view, opened.to_arrow()), FIXED)
@@ -575,13 +597,18 @@ class AttributeSamplingReading(UnchangedOnly):
             question,
             what="share" if share else "count",
             method="model",
-            why="no attribute set contains these columns. The table comes from a model: "
-            f"{model.why}",
+            why=gettext(
+                "no attribute set contains these columns. The table comes from a model: {why}",
+                why=model.why,
+            ),
             records=certificate.records,
         )
         return made.without_interval(
-            "the error of the model is unknown, because no attribute set contains these columns. "
-            f"{self._with_interval(changed)}"
+            gettext(
+                "the error of the model is unknown, because no attribute set contains these "
+                "columns. {instead}",
+                instead=self._with_interval(changed),
+            )
         )
 
     def _with_interval(self, changed: Sequence[str]) -> str:

@@ -46,6 +46,7 @@ from pramana.analysis.formulas import (
 )
 from pramana.analysis.released_records import ReleasedRecords
 from pramana.base.text import counted
+from pramana.base.translation import gettext
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, stated_sets
@@ -192,8 +193,10 @@ def cells_of_reports(
     begins = np.cumsum([0, *(len(s.base) for s in sets)])
     if begins[-1] * needs.count > 60_000_000:
         raise TooLarge(
-            f"The model has {needs.count:,} combinations of values in {begins[-1]:,} cells of "
-            "attribute sets, which is too many. Use fewer or coarser columns."
+            "The model has {count:,} combinations of values in {cells:,} cells of attribute "
+            "sets, which is too many. Use fewer or coarser columns.",
+            count=needs.count,
+            cells=begins[-1],
         )
     truths = [
         tuple(
@@ -203,11 +206,16 @@ def cells_of_reports(
         for point in needs.points.tolist()
     ]
     undone = np.concatenate(rows_of_sets(needs, sets, shares))
-    errors = "robust standard errors" if squares else "robust standard errors, about the population"
+    errors = (
+        gettext("robust standard errors")
+        if squares
+        else gettext("robust standard errors, about the population")
+    )
     used = [s for s in sets if s.columns]
-    basis = (
-        f"scores combined from the {sum(s.reports for s in used):,.0f} records that report "
-        f"columns of the model ({counted(len(used), 'attribute set')})"
+    basis = gettext(
+        "scores combined from the {total:,.0f} records that report columns of the model ({sets})",
+        total=sum(s.reports for s in used),
+        sets=counted(len(used), "attribute set"),
     )
     rows = begins[set_of_row] + cells
     return ModelCells(table, names, truths, ((undone, rows),), basis, set_of_row, squares, errors)
@@ -278,9 +286,12 @@ def _require_held(
                 "ordered models the response as well."
             )
             raise NotCovered(
-                f"This {asked.family} model needs {needed} together, and no attribute set contains "
-                f"them.{why} Leave one of them out, or have the release made with this table among "
-                "those asked for."
+                "This {family} model needs {needed} together, and no attribute set contains "
+                "them.{why} Leave one of them out, or have the release made with this table among "
+                "those asked for.",
+                family=asked.family,
+                needed=needed,
+                why=why,
             )
 
 

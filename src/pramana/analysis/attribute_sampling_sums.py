@@ -37,6 +37,8 @@ from pramana.analysis.question import Inference, Question
 from pramana.analysis.regularised_em import leaning
 from pramana.analysis.released_records import ReleasedRecords
 from pramana.analysis.variance import JointErrors, Ratio, bounded_interval, half_a_record
+from pramana.base.text import counted
+from pramana.base.translation import gettext
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
 from pramana.mechanisms.mechanism import LOOK, AttributeSampler, AttributeSet, stated_sets
@@ -186,15 +188,20 @@ def require_sets(certificate: Certificate) -> None:
     for check in label_checks(certificate):
         if not check.ok:
             raise AlteredRelease(
-                f"The certificate does not fit itself ({check.name}): {check.detail}. {LOOK}"
+                "The certificate does not fit itself ({check}): {detail}. {look}",
+                check=check.name,
+                detail=check.detail,
+                look=LOOK,
             )
     if math.isinf(certificate.mechanism.gamma):
         raise AlteredRelease(
-            f"The certificate states attribute sets that are not randomised. {LOOK}"
+            "The certificate states attribute sets that are not randomised. {look}", look=LOOK
         )
     drawn = (one.matrix for one in certificate.mechanism.sets if one.matrix.size > 1)
     if any(float(matrix.gamma) <= 1 for matrix in drawn):
-        raise AlteredRelease(f"The certificate states attribute sets of pure noise. {LOOK}")
+        raise AlteredRelease(
+            "The certificate states attribute sets of pure noise. {look}", look=LOOK
+        )
 
 
 LIMIT = "the limit that a value reaches"
@@ -432,6 +439,14 @@ class ReportSums:
         """Groups by cells, as a table of the columns asked for."""
         return figure.reshape(self.shape).transpose(self.order)
 
+    def basis(self, reports: float) -> str:
+        """The records that an estimate comes from, in words."""
+        number = int((self.sums["n"].sum(axis=(1, 2)) > 0).sum())
+        return gettext(
+            "from the {reports:,.0f} records of {sets} these columns.",
+            reports=reports, sets=counted(number, "attribute set with", "attribute sets with"),
+        )  # fmt: skip
+
     def estimate(
         self,
         figures: Sequence[FloatArray],
@@ -443,8 +458,6 @@ class ReportSums:
         together: JointErrors | None = None,
     ) -> Estimate:
         """Laid out by the columns asked for; a ``ratio`` of estimates is nearly unbiased only."""
-        number = int((self.sums["n"].sum(axis=(1, 2)) > 0).sum())
-        sets = "attribute set with" if number == 1 else "attribute sets with"
         return Estimate.of(
             question.by,
             self.labels,
@@ -452,8 +465,7 @@ class ReportSums:
             question,
             what=what,
             method="unbiased",
-            why=f"{'nearly unbiased, ' if ratio else ''}from the {reports:,.0f} records of "
-            f"{number} {sets} these columns.",
+            why=(gettext("nearly unbiased, ") if ratio else "") + self.basis(reports),
             records=float(self.everyone.sum()),
             together=together,
         )
@@ -599,9 +611,13 @@ def reported_quantiles(
             for row, cell in np.ndindex(*none.shape)
         ]
         figures = [figure.reshape(none.shape) for figure in quantiles_of(curves, z)]
-        what = f"quantile {share:g} of {of}"
+        what = gettext("quantile {share:g} of {of}", share=share, of=of)
         table = report_sums.estimate(figures, question, what, people.reports, ratio=True)
-        why = f"{table.why[:-1]}, to the nearest of {len(limits)} values."
+        why = gettext(
+            "{why}, to the nearest of {number} values.",
+            why=table.why.rstrip("."),
+            number=len(limits),
+        )
         made.append(replace(table, why=why))
     return made
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from pramana.analysis.formula_syntax import Term
 from pramana.analysis.regression import LINKS
+from pramana.base.translation import gettext
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins, Categories, label_text
@@ -111,22 +112,32 @@ def category_response(
 
     factor = left[0][0] if len(left) == 1 and len(left[0]) == 1 else None
     if factor is None or not (factor.is_column or factor.categories):
-        raise InvalidNumber(f"The response of a model of family '{family}' must be one column.")
+        raise InvalidNumber(
+            "The response of a model of family '{family}' must be one column.", family=family
+        )
     (name,) = factor.columns
     labels = _labels(columns[name], frame[name], fitted=factor.is_column)
     texts = [label_text(label) for label in labels]
     if not 2 < len(labels) <= MOST_CATEGORIES:
-        advice = "use family 'logistic'" if len(labels) == 2 else "merge or filter values"
+        advice = gettext("merge or filter values")
+        if len(labels) == 2:
+            advice = gettext("use family 'logistic'")
         raise InvalidNumber(
-            f"The response of a model of family '{family}' must have 3 to {MOST_CATEGORIES} "
-            f"categories, '{name}' has {len(labels)}: {advice}.",
+            "The response of a model of family '{family}' must have 3 to {most_categories} "
+            "categories, '{column}' has {count}: {advice}.",
             column=name,
+            family=family,
+            most_categories=MOST_CATEGORIES,
+            count=len(labels),
+            advice=advice,
         )
     if factor.levels is not None:
         wanted = [label_text(label) for label in factor.levels]
         if sorted(wanted) != sorted(texts):
             raise InvalidNumber(
-                f"levels must name each category of '{name}' once: {', '.join(texts)}.", column=name
+                "levels must name each category of '{column}' once: {texts}.",
+                column=name,
+                texts=", ".join(texts),
             )
         labels = [labels[texts.index(text)] for text in wanted]
     elif (
@@ -135,9 +146,11 @@ def category_response(
         and any(isinstance(label, str) for label in labels)
     ):
         raise InvalidNumber(
-            f"The categories of '{name}' have no declared order. State it in the formula: "
-            f"C({name if name.isidentifier() else f'`{name}`'}, levels={labels}).",
+            "The categories of '{column}' have no declared order. State it in the formula: "
+            "C({name}, levels={labels}).",
             column=name,
+            name=name if name.isidentifier() else f"`{name}`",
+            labels=labels,
         )
     codes = pd.Categorical(frame[name], categories=labels).codes.astype(np.int64)
     return tuple(label_text(label) for label in labels), np.asarray(codes)
@@ -150,8 +163,8 @@ def _labels(column: Column, values: Any, *, fitted: bool) -> list[Label]:
         return [label for label in column.labels if label not in gone and (values == label).any()]
     if fitted and values.dtype.kind in "iuf":
         raise InvalidNumber(
-            f"'{column.name}' holds numbers: use family 'linear' or 'poisson', or write "
-            f"C({column.name}) for categories in the order of the numbers.",
+            "'{column}' holds numbers: use family 'linear' or 'poisson', or write C({column}) for "
+            "categories in the order of the numbers.",
             column=column.name,
         )
     return sorted(values.unique())

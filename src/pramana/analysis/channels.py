@@ -255,7 +255,7 @@ class Stratified(Channel):
         for name in axis.step.strata:
             if (name,) not in apart:
                 raise NotCovered(
-                    f"The matrix depends on '{name}', which was itself randomised: there is no "
+                    "The matrix depends on '{column}', which was itself randomised: there is no "
                     "estimate of its original value. Release strata unchanged.",
                     column=name,
                 )
@@ -275,8 +275,9 @@ class Stratified(Channel):
             known = sum(float(np.abs(table[index]).sum()) for index, _ in self.parts)
             if known < (1 - 1e-9) * float(np.abs(table).sum()):
                 raise NotCovered(
-                    f"Some released records of {', '.join(self.axis.columns)} are in strata for "
-                    "which the certificate has no matrix. Filter on the strata that it has."
+                    "Some released records of {columns} are in strata for which the certificate "
+                    "has no matrix. Filter on the strata that it has.",
+                    columns=", ".join(self.axis.columns),
                 )
         results = [(at, channel.along(verb, table[at])) for at, channel in self.parts]
         return self._whole(results, table.shape)

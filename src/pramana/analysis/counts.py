@@ -51,6 +51,7 @@ from pramana.analysis.variance import (
 )
 from pramana.base.rounding import require_choice
 from pramana.base.text import percent
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InvalidTable, NotCovered
 from pramana.types import FloatArray
 
@@ -241,20 +242,22 @@ def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
 
 def off_by(error: float) -> str:
     """An expected error in words."""
-    return f"{percent(error, 2)} of the records" if error < 1 else "more than all records"
+    if error >= 1:
+        return gettext("more than all records")
+    return gettext("{share} of the records", share=numeral(percent(error, 2)))
 
 
 def shrunk_words(error: float) -> str:
     """What a shrunken estimate is, with a warning where noise is stronger than the table."""
-    words = f"The estimate is shrunk. {SHRINKAGE}"
-    return f"{words} {DROWNED}" if error >= 1 else words
+    words = gettext("The estimate is shrunk. {shrinkage}", shrinkage=gettext(SHRINKAGE))
+    return f"{words} {gettext(DROWNED)}" if error >= 1 else words
 
 
-SHRINKAGE = (
+SHRINKAGE = noop(
     "Differences that noise can explain are reduced. Standard errors and intervals belong to the "
     "unbiased estimate."
 )
-DROWNED = (
+DROWNED = noop(
     "It is not reliable: noise exceeds the differences between cells. Ask for fewer columns, or "
     "use the intervals alone."
 )
@@ -262,13 +265,15 @@ DROWNED = (
 
 def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[CountMethod, str]:
     if not channels.randomised:
-        return "unbiased", "these columns were released unchanged."
+        return "unbiased", gettext("these columns were released unchanged.")
     size = expected_error(solved.se, solved.records)
-    error = f"the expected total error of the unbiased estimate is {off_by(size)}"
+    error = gettext(
+        "the expected total error of the unbiased estimate is {size}", size=off_by(size)
+    )
     if method == "unbiased":
         return method, f"{error}."
     if method == "clipped":
-        return method, f"{error} before clipping. Counts near 0 are biased."
+        return method, gettext("{error} before clipping. Counts near 0 are biased.", error=error)
     if method == "shrunk":
         return method, f"{error}. {shrunk_words(size)}"
     if size <= SMALL_ERROR:
@@ -334,7 +339,7 @@ def withheld_counts(
         se = stated + np.sqrt(luck) * sampled
         reach = max(z, BIAS) * se + half_a_record(se, 1.0)
         low, high = counts - reach, counts + reach
-        why = (
+        why = gettext(
             "the matrix is withheld, and released counts may be biased. se bounds bias and "
             "standard deviation together, as the certificate states it."
         )
@@ -344,7 +349,7 @@ def withheld_counts(
         low, high = not_refuted(counts, total, z=z, known=stated**2, times=sampled)
         least, largest = not_refuted(counts, total, z=z, times=sampled + 1)
         low, high = np.maximum(low, least) - half, np.minimum(high, largest) + half
-        why = (
+        why = gettext(
             "released counts are unbiased, because the matrix keeps frequencies in expectation. "
             "se is an upper bound from the certificate and the count."
         )

@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from pramana.base.charts import COLOURS, PERCENT, altair, rows_of, styled
+from pramana.base.translation import gettext
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.types import Form
 
@@ -34,11 +35,14 @@ def estimate_chart(estimate: Estimate) -> Any:
     """One column down the side, a second one as colours; an interval for each number."""
     if len(estimate.by) not in (1, 2):
         raise InvalidNumber(
-            f"A chart shows tables of one or two columns, and this one has {len(estimate.by)}."
+            "A chart shows tables of one or two columns, and this one has {count}.",
+            count=len(estimate.by),
         )
     if len(estimate) > MOST_CELLS:
         raise TooLarge(
-            f"A chart shows up to {MOST_CELLS} numbers, and this table has {len(estimate):,}."
+            "A chart shows up to {most_cells} numbers, and this table has {count:,}.",
+            most_cells=MOST_CELLS,
+            count=len(estimate),
         )
     rows, words = [], estimate.words
     for cell in estimate.cells:
@@ -46,15 +50,21 @@ def estimate_chart(estimate: Estimate) -> Any:
         place = {"row": labels[0], "colour": labels[-1]}
         rows.append(place | {name: float(cell[name]) for name in ("estimate", "low", "high")})
     sides = [list(texts.values()) for texts in words.values()]
-    interval = "no interval can be stated" if estimate.no_interval else _interval(estimate.level)
+    interval = _interval(estimate.level)
+    if estimate.no_interval:
+        interval = gettext("no interval can be stated")
     colour = (estimate.by[1], sides[1]) if len(estimate.by) > 1 else None
     return _chart(
         rows,
         sort=sides[0],
-        value=f"{estimate.what}, {interval}",
+        value=f"{gettext(estimate.what)}, {interval}",
         shares=estimate.what.partition(" ")[0] == "share",
         colour=colour,
-        title=f"Estimated {estimate.what} by {' and '.join(estimate.by)}",
+        title=gettext(
+            "Estimated {what} by {columns}",
+            what=gettext(estimate.what),
+            columns=gettext(" and ").join(estimate.by),
+        ),
         note=estimate.note,
     )
 
@@ -73,16 +83,16 @@ def regression_chart(regression: Regression) -> Any:
     return _chart(
         rows,
         sort=names,
-        value=f"coefficient, {_interval(regression.question.level)}",
+        value=f"{gettext('coefficient')}, {_interval(regression.question.level)}",
         colour=None,
-        title=f"{regression.family}: {regression.formula}",
+        title=f"{gettext(regression.family)}: {regression.formula}",
         note=regression.note,
         rule=0.0,
     )
 
 
 def _interval(level: float) -> str:
-    return f"with {100 * level:g} % intervals"
+    return gettext("with {level:g} % intervals", level=100 * level)
 
 
 def _chart(

@@ -33,6 +33,7 @@ from pramana.analysis.layout import Layout
 from pramana.analysis.question import Inference, Question, quantile, students
 from pramana.analysis.variance import Contrast, JointErrors, TwoCells, half_a_record
 from pramana.base.rounding import require_choice
+from pramana.base.translation import gettext
 from pramana.errors import (
     InputError,
     InvalidNumber,
@@ -279,16 +280,20 @@ class Estimate(DataFrames):
             expected = self.by[len(asked) :]
             if set(named) != set(expected):
                 raise UnknownCell(
-                    f"The table has no such cell: name the labels of {', '.join(expected)}, got "
-                    f"{', '.join(named)}.",
+                    "The table has no such cell: name the labels of {expected}, got {named}.",
                     code="wrong-names-of-columns",
+                    expected=", ".join(expected),
+                    named=", ".join(named),
                 )
             asked += [named[name] for name in expected]
         if len(asked) != len(self.by):
             raise UnknownCell(
-                f"The table has no such cell: its cells have {len(self.by)} labels, of "
-                f"{', '.join(self.by) or 'no column'}, and {len(asked)} were given.",
+                "The table has no such cell: its cells have {count} labels, of {by}, and {given} "
+                "were given.",
                 code="wrong-number-of-labels",
+                count=len(self.by),
+                by=", ".join(self.by) or "no column",
+                given=len(asked),
             )
         return tuple(map(self._label_place, self.by, self.labels, asked))
 
@@ -305,9 +310,12 @@ class Estimate(DataFrames):
             listed = ", ".join(_text(label) for label in labels[:MOST_NAMED])
             more = ", ..." if len(labels) > MOST_NAMED else ""
             raise UnknownCell(
-                f"The table has no such cell: {_text(asked)!r} is no label of '{name}'. Its labels "
-                f"are {listed}{more}.",
+                "The table has no such cell: {text!r} is no label of '{column}'. Its labels are "
+                "{listed}{more}.",
                 column=name,
+                text=_text(asked),
+                listed=listed,
+                more=more,
             )
         return alike.index(True)
 
@@ -399,14 +407,19 @@ class Estimate(DataFrames):
         pair = TwoCells.of(errors, self.se, places, level)
         estimate, se, low, high = pair.difference() if word == "less" else pair.ratio()
         if self.no_interval:
-            why = f"no interval: {self.no_interval}"
+            why = gettext("no interval: {why}", why=self.no_interval)
         elif math.isnan(estimate) and math.isinf(high):
-            why = "the second cell has the estimate 0 but may hold records: there is no upper end."
+            why = gettext(
+                "the second cell has the estimate 0 but may hold records: there is no upper end."
+            )
         elif errors.covariance is None:
-            why = "the covariance of the two numbers is unknown: the error is an upper bound."
+            why = gettext(
+                "the covariance of the two numbers is unknown: the error is an upper bound."
+            )
         else:
-            why = "both numbers come from the same random draws; the error includes this."
-            why = f"of the unbiased numbers; {why}" if "unbiased" in self.figures else why
+            why = gettext("both numbers come from the same random draws; the error includes this.")
+            if "unbiased" in self.figures:
+                why = gettext("of the unbiased numbers; {why}", why=why)
         what = f"{self.what}, {names[0]} {word} {names[1]}"
         return Contrast(what, estimate, se, low, high, level, why, self.weight)
 
@@ -490,7 +503,7 @@ class Estimate(DataFrames):
     def __repr__(self) -> str:
         lines = text_table(self._rows(MOST_LINES), left=len(self.by))
         if len(self) > MOST_LINES:
-            lines.append(f"... {len(self) - MOST_LINES:,} more cells")
+            lines.append(gettext("... {count:,} more cells", count=len(self) - MOST_LINES))
         return "\n".join([*lines, harmless(self.note)])
 
     @property
@@ -504,11 +517,13 @@ class Estimate(DataFrames):
     @property
     def note(self) -> str:
         """The method, and the meaning of the intervals or why there are none."""
-        weighted = f" Weighted by {self.weight}." if self.weight else ""
-        intervals = self.no_interval and f"No interval: {self.no_interval}"
-        about = "these records" if self.infer == "records" else "the population"
-        meaning = intervals or f"Intervals at level {self.level:g}, about {about}."
-        return f"{self.method}: {self.why}{weighted} {meaning}"
+        weighted = gettext(" Weighted by {weight}.", weight=self.weight) if self.weight else ""
+        intervals = self.no_interval and gettext("No interval: {why}", why=self.no_interval)
+        about = gettext("these records") if self.infer == "records" else gettext("the population")
+        meaning = intervals or gettext(
+            "Intervals at level {level:g}, about {about}.", level=self.level, about=about
+        )
+        return f"{gettext(self.method)}: {self.why}{weighted} {meaning}"
 
     def _repr_html_(self) -> str:
         return html_table(self._rows(), self.note)
@@ -595,7 +610,11 @@ def calibrated(
     """
     shape, cells = errors.numbers.shape, errors.numbers.size
     if cells > MOST_CELLS:
-        raise TooLarge(f"Tables of up to {MOST_CELLS:,} cells are calibrated, got {cells:,}.")
+        raise TooLarge(
+            "Tables of up to {most_cells:,} cells are calibrated, got {cells:,}.",
+            most_cells=MOST_CELLS,
+            cells=cells,
+        )
     assert errors.covariance is not None  # noqa: S101 - the caller has looked
     constraints = []
     for axis, shares in margins.items():
@@ -647,7 +666,9 @@ def totals_of(source: Margins) -> dict[str, dict[str, object]]:
             label = label_text(row["value"])
             if label in by_label:
                 raise InvalidNumber(
-                    f"Margins of '{row['column']}' give a value twice.", column=str(row["column"])
+                    "Margins of '{row}' give a value twice.",
+                    column=str(row["column"]),
+                    row=row["column"],
                 )
             by_label[label] = row["total"]
     return totals
@@ -660,7 +681,9 @@ def margins_of(
     totals = totals_of(source)
     for name in totals:
         if name not in columns:
-            raise UnknownColumn(f"Margins name '{name}', which is no {where}.", column=name)
+            raise UnknownColumn(
+                "Margins name '{column}', which is no {where}.", column=name, where=where
+            )
     return {name: _shares(name, columns[name], by_label) for name, by_label in totals.items()}
 
 
@@ -669,14 +692,17 @@ def _shares(name: str, values: Sequence[Label], totals: Mapping[str, object]) ->
     if set(totals) != set(labels):
         lacking, strange = len(set(labels) - set(totals)), len(set(totals) - set(labels))
         raise InvalidNumber(
-            f"Margins of '{name}' must give each of its {len(labels)} values once: {lacking} are "
-            f"missing, {strange} are none of its values.",
+            "Margins of '{column}' must give each of its {count} values once: {lacking} are "
+            "missing, {strange} are none of its values.",
             column=name,
+            count=len(labels),
+            lacking=lacking,
+            strange=strange,
         )
     given = [totals[label] for label in labels]
     numbers = np.array([float(t) if isinstance(t, int | float) else math.nan for t in given])
     if not ((numbers >= 0) & (numbers < math.inf)).all():
-        raise InvalidNumber(f"Margins of '{name}' must be numbers of 0 or more.", column=name)
+        raise InvalidNumber("Margins of '{column}' must be numbers of 0 or more.", column=name)
     if not numbers.sum() > 0:
-        raise InvalidNumber(f"Margins of '{name}' must not all be 0.", column=name)
+        raise InvalidNumber("Margins of '{column}' must not all be 0.", column=name)
     return np.asarray(numbers / numbers.sum())

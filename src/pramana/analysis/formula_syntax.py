@@ -129,7 +129,9 @@ class Factor:
             column = self.categories
             if column is not None:
                 if self.levels is not None and not frame[column].isin(self.levels).all():
-                    raise InvalidNumber(f"{self.text} must name all values of the column.")
+                    raise InvalidNumber(
+                        "{text} must name all values of the column.", text=self.text
+                    )
                 values = pd.Categorical(frame[column], categories=self.levels)
                 return pd.Series(values, index=frame.index)
             values = _value(self.tree.args[0], self.quoted, frame.__getitem__)
@@ -194,25 +196,34 @@ def require_released(text: str, names: Iterable[str], released: Collection[str])
             odd = [name for name in released if name in bare and not BARE_NAME.fullmatch(name)]
             hint = "" if not odd or "~" not in text else f" Write `{odd[0]}` in backticks."
             raise UnknownColumn(
-                f"'{text}' asks for '{name}', which is not released: it was dropped or never there."
-                f"{hint} Columns: {', '.join(released)}.",
+                "'{text}' asks for '{column}', which is not released: it was dropped or never "
+                "there.{hint} Columns: {released}.",
                 column=name,
+                text=text,
+                hint=hint,
+                released=", ".join(released),
             )
 
 
 def parse_formula(text: str) -> tuple[list[Term], list[Term]]:
     """The terms left and right of ``~``, lower degrees first."""
     if not isinstance(text, str):
-        raise InvalidNumber(f"A formula is a text, such as income ~ age + sex, got {text!r}.")
+        raise InvalidNumber(
+            "A formula is a text, such as income ~ age + sex, got {text!r}.", text=text
+        )
     if len(text) > MOST_LETTERS:
         raise InvalidNumber(
-            f"A formula has at most {MOST_LETTERS:,} characters, got {len(text):,}."
+            "A formula has at most {most_letters:,} characters, got {count:,}.",
+            most_letters=MOST_LETTERS,
+            count=len(text),
         )
     bare = re.sub(QUOTED, "", text)
     if bare.count("~") != 1 or not text.partition("~")[0].strip():
-        raise InvalidNumber(f"A formula must have a response left of ~, got {text!r}.")
+        raise InvalidNumber("A formula must have a response left of ~, got {text!r}.", text=text)
     if "|" in bare:
-        raise InvalidNumber(f"A formula has one part on each side of ~ and no |, got {text!r}.")
+        raise InvalidNumber(
+            "A formula has one part on each side of ~ and no |, got {text!r}.", text=text
+        )
     middle = re.match(rf"(?:{QUOTED}|[^`~])*", text)
     assert middle is not None  # noqa: S101 - the pattern matches the empty text
     left, right = text[: middle.end()], text[middle.end() + 1 :]
@@ -222,7 +233,9 @@ def parse_formula(text: str) -> tuple[list[Term], list[Term]]:
         raise
     except (SyntaxError, RecursionError, MemoryError, OverflowError, ValueError):
         raise InvalidNumber(
-            f"A formula must read like income ~ age + sex + C(region), got {text!r}. {ALLOWED}"
+            "A formula must read like income ~ age + sex + C(region), got {text!r}. {allowed}",
+            text=text,
+            allowed=ALLOWED,
         ) from None
     response, covariates = (sorted(terms, key=len) for terms in sides)
     return response, covariates
@@ -322,7 +335,7 @@ def _union(*sides: Sequence[Term]) -> list[Term]:
 def _crossed(left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
     """Every term of one side times every term of the other."""
     if len(left) * len(right) > MOST_TERMS:
-        raise InvalidNumber(f"A formula has at most {MOST_TERMS:,} terms.")
+        raise InvalidNumber("A formula has at most {most_terms:,} terms.", most_terms=MOST_TERMS)
     return _union([tuple(dict.fromkeys((*a, *b))) for a in left for b in right])
 
 
@@ -392,9 +405,10 @@ def _argument(node: ast.Call) -> ast.expr:
     name = _function(node)
     if name in WHOLE_COLUMN:
         raise NotCovered(
-            f"{name}() looks at a whole column at once, and models of released records are put "
-            "together value by value. Use functions of one value, as I(x**2), log(x) or "
-            "I((x - 40) / 10)."
+            "{name}() looks at a whole column at once, and models of released records are put "
+            "together value by value. Use functions of one value, as I(x**2), log(x) or I((x - "
+            "40) / 10).",
+            name=name,
         )
     match node:
         case ast.Call(args=[argument], keywords=[]) if not isinstance(argument, ast.Starred):

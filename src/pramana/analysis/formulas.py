@@ -28,7 +28,8 @@ from pramana.analysis.question import Question, recoded_words, require_values
 from pramana.analysis.regression import LINKS, CorrectedScores, Family, solve_scores
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.released_records import ReleasedRecords
-from pramana.engine.base import SUMS, sums_in
+from pramana.base.translation import gettext, noop
+from pramana.engine.base import SUMS, open_source, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Label, TransitionMatrix
@@ -99,16 +100,21 @@ class Model:
             raise
         except (FormulaicError, ValueError, TypeError, KeyError) as error:
             raise InvalidNumber(
-                f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): "
-                "functions take numbers, and columns of text are categories."
+                "The formula {text!r} cannot be evaluated ({kind}): functions take numbers, and "
+                "columns of text are categories.",
+                text=self.text,
+                kind=type(error).__name__,
             ) from None
         values = np.asarray(matrix, dtype=np.float64)
         if not values.size:
-            raise InvalidNumber(f"The formula {self.text!r} has nothing to fit on one side of ~.")
+            raise InvalidNumber(
+                "The formula {text!r} has nothing to fit on one side of ~.", text=self.text
+            )
         if not np.isfinite(values).all():
             raise InvalidNumber(
-                f"The formula {self.text!r} has no finite number for some values of its columns, "
-                "as a logarithm has none of 0. Filter them out, or use another function."
+                "The formula {text!r} has no finite number for some values of its columns, as a "
+                "logarithm has none of 0. Filter them out, or use another function.",
+                text=self.text,
             )
         return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
 
@@ -172,7 +178,7 @@ class ModelCells:
     basis: str
     apart: IntArray | None = None
     squares: bool = True
-    errors: str = "robust standard errors"
+    errors: str = noop("robust standard errors")
 
 
 def fit_formula(
@@ -197,8 +203,8 @@ def fit_formula(
     centred = [name for name in columns if uses_centres(columns[name], model)]
     for name in set(centred) & set(model.response):
         raise NotCovered(
-            f"'{name}' left in bins, so that there is no model of its values. Ask for shares of "
-            f"the bins by groups, or write C({name}) for the bins as categories.",
+            "'{column}' left in bins, so that there is no model of its values. Ask for shares of "
+            "the bins by groups, or write C({column}) for the bins as categories.",
             column=name,
         )
     summed = _summed_response(records, model, changed, family)
@@ -235,7 +241,7 @@ def fit_formula(
     basis = f"{sides.event}{released.basis}"
     remarks = _remarks(model, family, columns, changed, centred)
     if extremes:
-        remarks += (
+        remarks += gettext(
             " A grid is coarse, and rounding adds much to the variance: intervals are valid "
             "wherever the numbers lie between points, standard errors are not. Use more points."
         )
@@ -251,7 +257,7 @@ def fit_formula(
         from_zero=solution.from_zero,
         question=question,
         records=round(scores.records),
-        why=f"{basis}; {released.errors}.{remarks}",
+        why=f"{basis}; {gettext(released.errors)}.{remarks}",
         basis=basis,
         predictor=Predictor(model, tuple(columns.values()), grid, sides),
     )
@@ -281,20 +287,28 @@ def _remarks(
         if {None, *columns[name].labels_for_missing} & {*columns[name].labels}
     ]
     if may_lack:
-        remarks += f" Records without {' or '.join(may_lack)} are left out."
+        remarks += gettext(
+            " Records without {columns} are left out.", columns=gettext(" or ").join(may_lack)
+        )
     remarks += recoded_words(columns.values())
     if centred:
-        remarks += (
-            f" The centre of each bin represents the values of {' and '.join(centred)}: intervals "
-            "do not include this error."
+        remarks += gettext(
+            " The centre of each bin represents the values of {columns}: intervals do not "
+            "include this error.",
+            columns=gettext(" and ").join(centred),
         )
     rounded = [name for name in model.covariates if columns[name].gridded]
     if rounded:
-        remarks += f" Rounding of {' and '.join(rounded)} to the grid is " + (
-            "corrected as if numbers rose or fell evenly between points."
-            if family == "linear"
-            else "not corrected: intervals do not include this error."
+        words = noop(
+            " Rounding of {columns} to the grid is not corrected: intervals do not include this "
+            "error."
         )
+        if family == "linear":
+            words = noop(
+                " Rounding of {columns} to the grid is corrected as if numbers rose or fell evenly "
+                "between points."
+            )
+        remarks += gettext(words, columns=gettext(" and ").join(rounded))
     return remarks
 
 
@@ -316,6 +330,8 @@ class Predictor:
 
         needed = [column for column in self.columns if column.name in self.model.covariates]
         attributes = [Attribute(c.name, None if c.domain is None else c.labels, c) for c in needed]
+        if not attributes:  # an intercept alone, the same for every record
+            return self.sides.mean(np.ones((open_source(table).rows, 1)), coefficients)
         rows = raw_records(attributes, table)
         values = {a.name: self._values(a, rows[a.name]) for a in attributes}
         new = pd.DataFrame(values, index=range(rows.num_rows))
@@ -357,9 +373,9 @@ def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelA
         tuple(name for axis in axes for name in axis.columns if name in layout.by),
         [tuple(itertools.chain(*parts)) for parts in truths],
         tuple(_undone(axis, axis.step, layout, places) for axis in axes if axis.step is not None),
-        "scores corrected for the published matrices"
+        gettext("scores corrected for the published matrices")
         if asked.changed
-        else "these columns were released unchanged",
+        else gettext("these columns were released unchanged"),
     )
 
 
@@ -397,9 +413,14 @@ def complete(table: pa.Table, names: Sequence[str]) -> BoolArray:
 def _require_size(cells: int, each: int, numbers: int) -> None:
     if numbers > MOST_NUMBERS or cells * each > MOST_WORK:
         raise TooLarge(
-            f"The model has {numbers:,} numbers to work on ({cells:,} cells of records, each with "
-            f"{each:,}); at most {MOST_NUMBERS:,}, and {MOST_WORK:,} for all cells, are served. "
-            "Use fewer or coarser randomised columns, or round the kept ones."
+            "The model has {numbers:,} numbers to work on ({cells:,} cells of records, each with "
+            "{each:,}); at most {most_numbers:,}, and {most_work:,} for all cells, are served. "
+            "Use fewer or coarser randomised columns, or round the kept ones.",
+            numbers=numbers,
+            cells=cells,
+            each=each,
+            most_numbers=MOST_NUMBERS,
+            most_work=MOST_WORK,
         )
 
 
@@ -449,8 +470,8 @@ def _values(column: Column, model: Model, labels: Sequence[Label], known: tuple[
     if isinstance(domain, Bins) and uses_centres(column, model):
         if not all(math.isfinite(edge) for edge in domain.edges):
             raise NotCovered(
-                f"'{column.name}' has bins without an end, which have no centre: write "
-                f"C({column.name}) to use the bins as categories.",
+                "'{column}' has bins without an end, which have no centre: write C({column}) to "
+                "use the bins as categories.",
                 column=column.name,
             )
         centres = dict(zip(domain.labels, domain.centres, strict=False))
@@ -527,8 +548,10 @@ def _sides(
             "linear": " (categories: family='multinomial')",
         }
         raise InvalidNumber(
-            f"The response of a {family} model must be one number{more.get(family, '')}; "
-            f"got {len(names)} columns."
+            "The response of a {family} model must be one number{more}; got {count} columns.",
+            family=family,
+            more=more.get(family, ""),
+            count=len(names),
         )
     values = response[:, 0]
     if family == "logistic" and not np.isin(values, (0.0, 1.0)).all():
@@ -587,8 +610,8 @@ def _rounding(
         straight = np.allclose(rises[0], rises[1], rtol=1e-6, atol=1e-6 * size)
         if not straight or any(model.as_categories(name)):
             raise NotCovered(
-                f"'{name}' was rounded to a grid by chance, which only straight lines in it allow "
-                f"to undo: write {name} itself, without functions, powers or C().",
+                "'{column}' was rounded to a grid by chance, which only straight lines in it "
+                "allow to undo: write {column} itself, without functions, powers or C().",
                 column=name,
             )
         slopes.append(rises[0])
@@ -611,8 +634,11 @@ def _undone(
     place = layout.axes.index(axis)
     if axis.size > MOST_POSITIONS:
         raise TooLarge(
-            f"The columns {', '.join(axis.columns)} were randomised together over {axis.size:,} "
-            f"cells; regressions serve at most {MOST_POSITIONS:,}."
+            "The columns {columns} were randomised together over {size:,} cells; regressions "
+            "serve at most {most_positions:,}.",
+            columns=", ".join(axis.columns),
+            size=axis.size,
+            most_positions=MOST_POSITIONS,
         )
 
     def inverse(matrix: TransitionMatrix) -> FloatArray:
@@ -628,8 +654,9 @@ def _undone(
     inverses = {stratum: inverse(matrix) for stratum, matrix in step.by_stratum.items()}
     if any(cells[occurring] not in inverses for occurring in np.unique(number)):
         raise NotCovered(
-            f"Some released records of {', '.join(axis.columns)} are in strata for which the "
-            "certificate has no matrix. Filter on the strata that it has."
+            "Some released records of {columns} are in strata for which the certificate has no "
+            "matrix. Filter on the strata that it has.",
+            columns=", ".join(axis.columns),
         )
     nothing = np.zeros((axis.size, next(iter(inverses.values())).shape[1]))
     rows = np.concatenate([inverses.get(cell, nothing) for cell in cells])

@@ -36,6 +36,7 @@ from pramana.analysis.observed import (
     different,
 )
 from pramana.base.randomness import Keystream
+from pramana.base.translation import gettext
 from pramana.types import BoolArray, FloatArray, IntArray
 
 INDEPENDENT = FitSetting(1, 1.0, 0)
@@ -88,13 +89,18 @@ def fit_model(evidence: Evidence, keystream: Keystream) -> Blend:
     if chosen is None:
         margins = margins_of(observed, keystream)
         climb = ClassClimb(observed, margins, INDEPENDENT, keystream)
-        return Blend(climb.models(), "independent columns: held-out records show no dependence.")
+        return Blend(
+            climb.models(), gettext("independent columns: held-out records show no dependence.")
+        )
     settings, gain = chosen
     climbs = refit(observed, settings, keystream)
     models = tuple(model for climb in climbs for model in climb.models())
-    why = (
-        f"the average of {len(models)} fits ({', '.join(map(str, settings))}). "
-        f"The log-likelihood of held-out records is {gain:,.0f} above independence."
+    why = gettext(
+        "the average of {count} fits ({settings}). "
+        "The log-likelihood of held-out records is {gain:,.0f} above independence.",
+        count=len(models),
+        settings=", ".join(map(str, settings)),
+        gain=gain,
     )
     return Blend(models, why, settings)
 

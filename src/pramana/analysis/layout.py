@@ -104,7 +104,7 @@ class Layout:
         for name, values in kept.items():
             if not set(values) <= set(labels[name]) or not values:
                 raise OutsideDomain(
-                    f"The filter on '{name}' selects no value of its domain.", column=name
+                    "The filter on '{column}' selects no value of its domain.", column=name
                 )
         steps = {
             name: mechanism.step_of(name) if name in mechanism.columns else None for name in labels
@@ -124,8 +124,11 @@ class Layout:
         number = prod(layout.shape)
         if number > most:
             raise TooLarge(
-                f"The table of {', '.join(layout.columns)} has {number:,} cells, and at most "
-                f"{most:,} can be estimated at once. Ask for fewer columns, or coarser ones."
+                "The table of {columns} has {number:,} cells, and at most {most:,} can be "
+                "estimated at once. Ask for fewer columns, or coarser ones.",
+                columns=", ".join(layout.columns),
+                number=number,
+                most=most,
             )
         return layout
 
@@ -167,9 +170,10 @@ class Layout:
             place = self._places[axis.columns][part]
             if (place < 0).any():
                 raise OutsideDomain(
-                    f"The released data hold combinations of {', '.join(axis.columns)} that the "
-                    "certificate's matrix does not know: they were changed, or belong to another "
-                    "certificate: run 'pramana verify'."
+                    "The released data hold combinations of {columns} that the certificate's "
+                    "matrix does not know: they were changed, or belong to another certificate: "
+                    "run 'pramana verify'.",
+                    columns=", ".join(axis.columns),
                 )
             places.append(place)
         return places

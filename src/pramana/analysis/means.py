@@ -37,8 +37,9 @@ from pramana.analysis.channels import Channels, Unchanged
 from pramana.analysis.counts import SHRINKAGE, SMALL_ERROR, expected_error, fitted_counts
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
-from pramana.analysis.question import USUAL, Inference, Question
+from pramana.analysis.question import USUAL, Inference, Question, what_of
 from pramana.analysis.variance import Ends, Ratio, count_covariance, half_a_record, linear_errors
+from pramana.base.translation import gettext, noop
 from pramana.errors import InvalidTable, NotCovered
 from pramana.types import BoolArray, FloatArray, IntArray
 
@@ -69,7 +70,7 @@ def estimate_values(
     """
     if moments.count <= 0:
         raise InvalidTable(
-            f"No released record with a value of '{of}' is left. Does the filter select any?",
+            "No released record with a value of '{column}' is left. Does the filter select any?",
             column=of,
         )
     channels = Channels(layout)
@@ -91,20 +92,20 @@ def estimate_values(
     if far is not None:
         around = far.around(moments, channels, question, total=total)
         figures, ends = decided_by_few(figures, around, question)
-    high, shown, why = figures[3], unbiased, "these columns were released unchanged."
+    high, shown, why = figures[3], unbiased, gettext("these columns were released unchanged.")
     if channels.randomised and total:
-        why = "sums are corrected like counts; unbiased."
+        why = gettext("sums are corrected like counts; unbiased.")
     elif channels.randomised:
         shown, why = _shown_mean(moments, channels, known, figures, noise, question)
         shown = shown if limits is None or shown is unbiased else np.clip(shown, *limits())
-    hidden = " Groups that noise hides have no mean."
+    hidden = gettext(" Groups that noise hides have no mean.")
     return Estimate.by_groups(
         layout,
         (shown, *figures[1:]),
         question,
-        what=f"{'total' if total else 'mean'} of {of}",
+        what=what_of(of, total=total),
         method="unbiased" if shown is unbiased else "shrunk",
-        why=f"{why}{hidden if np.isinf(high).any() else ''}{DECIDED if ends else ''}",
+        why=f"{why}{hidden if np.isinf(high).any() else ''}{gettext(DECIDED) if ends else ''}",
         records=moments.count,
         together=linear_errors(
             moments, channels, numbers, weights, infer=question.infer, unseen=ends
@@ -171,12 +172,17 @@ def is_shrunk(question: Question, error: float, *, bounded: bool) -> bool:
 
 def shrunken_words(error: float) -> str:
     """What a shrunken mean is."""
-    off = f"{error:.2g} standard deviations of the values" if math.isfinite(error) else "unbounded"
-    words = f"the expected error of the unbiased means is {off}. The means are shrunk. {SHRINKAGE}"
-    return f"{words} {ALIKE}" if error >= 1 else words
+    off = gettext("unbounded")
+    if math.isfinite(error):
+        off = gettext("{error:.2g} standard deviations of the values", error=error)
+    words = gettext(
+        "the expected error of the unbiased means is {error}. The means are shrunk. {shrinkage}",
+        error=off, shrinkage=gettext(SHRINKAGE),
+    )  # fmt: skip
+    return f"{words} {gettext(ALIKE)}" if error >= 1 else words
 
 
-ALIKE: Final = (
+ALIKE: Final = noop(
     "They are not reliable: noise exceeds the differences between groups. Ask for fewer columns, "
     "or use the intervals alone."
 )
@@ -214,7 +220,7 @@ def _shown_mean(
     deviation = deviation_of(moments.totals)
     error = relative_error(np.maximum(ratio.below, 0), se, deviation)
     if not is_shrunk(question, error, bounded=bool(np.isfinite(high).all())):
-        return unbiased, "nearly unbiased: a corrected total divided by a corrected count."
+        return unbiased, gettext("nearly unbiased: a corrected total divided by a corrected count.")
     return _shrunken(moments, channels, ratio, noise, deviation), shrunken_words(error)
 
 
@@ -331,7 +337,7 @@ def _summed_over(
 MISPLACED: Final = 0.05
 """The part of the allowed misses for more values elsewhere than expected."""
 
-DECIDED: Final = (
+DECIDED: Final = noop(
     " Some of these numbers depend on a few extreme values: their intervals allow for "
     "values that belong to another group than the released one."
 )

@@ -42,12 +42,13 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.quantiles import estimate_quantiles
-from pramana.analysis.question import USUAL, CountMethod, Question
+from pramana.analysis.question import USUAL, CountMethod, Question, what_of
 from pramana.analysis.readings import UnchangedOnly
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records
 from pramana.analysis.variance import Ratio, half_a_record, not_refuted
+from pramana.base.translation import gettext
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.kinds import NewKeys
@@ -132,7 +133,7 @@ def grouped_values(
         layout,
         (value, se, low, high),
         question,
-        what=f"{'total' if total else 'mean'} of {of}",
+        what=what_of(of, total=total),
         method="as released",
         why=drawn.why,
         records=moments.count,
@@ -207,12 +208,12 @@ class GroupsReading(UnchangedOnly):
         self.require_unweighted(question)
         drawn, tied = self._drawn(), self._tied(replace(question, weighted=False), question.names)
         if tied:
-            raise NotCovered(f"{tied} There is no test of that.")
+            raise NotCovered("{tied} There is no test of that.", tied=tied)
         # Drawing adds at most as much variance, in every direction, as the sample has: half of
         # Pearson's statistic is at most chi-squared under independence.
         sums = self.records.sums(question, self.unchanged.mechanism)
         test = independence_test(*sums, inflated=1 + drawn.variance)
-        bound = (
+        bound = gettext(
             " The statistic is divided by what drawing adds at most: rejects too rarely rather "
             "than too often."
         )
@@ -226,8 +227,8 @@ class GroupsReading(UnchangedOnly):
     def channel(self) -> Mechanism:
         """Refused: no matrix says what a record was."""
         raise NotCovered(
-            "Keys of this release were replaced within groups, which no matrix undoes. Learn "
-            "from its records directly: synthesis='none', on the command line --synthesis none. "
+            "Keys of this release were replaced within groups, which no matrix undoes. Learn from "
+            "its records directly: synthesis='none', on the command line --synthesis none. "
             "Associations of keys with other columns are attenuated.",
             code="no-synthesis",
             synthesis="none",
@@ -239,9 +240,11 @@ class GroupsReading(UnchangedOnly):
         changed = self.records.changed(names)
         if changed:
             raise NotCovered(
-                f"Keys ({', '.join(changed)}) were replaced within groups, which attenuates their "
+                "Keys ({changed}) were replaced within groups, which attenuates their "
                 "associations by an unknown amount: there is no regression on them. Ask about "
-                "columns released unchanged, or ask the steward for published matrices (retention)."
+                "columns released unchanged, or ask the steward for published matrices "
+                "(retention).",
+                changed=", ".join(changed),
             )
         return self.unchanged.regress(question, formula, family=family)
 
@@ -272,7 +275,7 @@ class GroupsReading(UnchangedOnly):
         reason = self._tied(question, names)
         if not reason:
             return estimate
-        why = "as released, biased by an unknown amount."
+        why = gettext("as released, biased by an unknown amount.")
         return estimate.without_interval(reason, why=why)
 
     def _tied(self, question: Question, names: Sequence[str]) -> str:
@@ -286,9 +289,10 @@ class GroupsReading(UnchangedOnly):
         changed = self.records.changed(names)
         keys = ", ".join(changed)
         if certificate.options.get("suppress") is True and changed:
-            return (
+            return gettext(
                 "Key cells of rare combinations were set to missing; the certificate states how "
-                f"many. The values of {keys} are counted in too few records."
+                "many. The values of {keys} are counted in too few records.",
+                keys=keys,
             )
         if certificate.options.get("draw") == "sequential" and len(changed) > 1:
             return (
@@ -298,13 +302,18 @@ class GroupsReading(UnchangedOnly):
             )
         if not others:
             return ""
-        reason = (
-            f"Associations of {', '.join(others)} with {keys} are attenuated within groups by an "
-            "unknown amount."
+        reason = gettext(
+            "Associations of {others} with {keys} are attenuated within groups by an "
+            "unknown amount.",
+            others=", ".join(others),
+            keys=keys,
         )
         answered = set(certificate.options.get("responses", ()))
         if set(others) <= answered:
-            return f"{reason} Groups were formed to keep them (responses), so the loss is smaller."
+            return gettext(
+                "{reason} Groups were formed to keep them (responses), so the loss is smaller.",
+                reason=reason,
+            )
         if others == weight:
             return f"{reason} Count records: weighted=False, on the command line --unweighted."
         wanted = [name for name in others if name not in answered]
@@ -317,6 +326,7 @@ class GroupsReading(UnchangedOnly):
 def _require_no_method(method: str) -> None:
     if method != "auto":
         raise NotCovered(
-            f"Method {method} undoes matrices, and this release has none: keys were replaced "
-            "within groups. Leave the method out."
+            "Method {method} undoes matrices, and this release has none: keys were replaced "
+            "within groups. Leave the method out.",
+            method=method,
         )

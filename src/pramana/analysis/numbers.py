@@ -32,8 +32,9 @@ import pyarrow as pa
 
 from pramana.analysis.estimates import Estimate, calibrated, margins_of
 from pramana.analysis.quantiles import stacked
-from pramana.analysis.question import COMPARE, Question, meets
+from pramana.analysis.question import COMPARE, Question, meets, what_of
 from pramana.analysis.variance import JointErrors, Ratio, half_a_record
+from pramana.base.translation import gettext, noop
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered
 from pramana.schema.codec import decode
@@ -86,7 +87,7 @@ class NumberTable:
         records, margins = reading.records, reading.records.margins or {}
         column = records.certificate.schema.column(of)
         if of in question.names:
-            raise NotCovered(f"'{of}' cannot be asked for by groups of itself.", column=of)
+            raise NotCovered("'{column}' cannot be asked for by groups of itself.", column=of)
         more = tuple(name for name in margins if name not in (*question.by, of))
         asked = replace(question, by=(*question.by, *more), simultaneous=False)
         everyone: FloatArray | float = 1.0
@@ -102,10 +103,10 @@ class NumberTable:
             together = _with_missing(reading, asked, of, table.labels)
             counts = together.numbers
         if together is None or together.covariance is None:
-            raise NotCovered(f"The covariance of counts by '{of}' is unknown.", column=of)
+            raise NotCovered("The covariance of counts by '{column}' is unknown.", column=of)
         if margins:
             by_name = dict(zip(table.by, table.labels, strict=True))
-            shares = margins_of(margins, by_name, where="column of the release")
+            shares = margins_of(margins, by_name, where=gettext("column of the release"))
             together = calibrated(
                 replace(together, numbers=np.nan_to_num(counts)),
                 {table.by.index(name): share for name, share in shares.items()},
@@ -198,10 +199,20 @@ class NumberTable:
         together: JointErrors | None = None,
     ) -> Estimate:
         """As a table of the groups; a ratio is nearly unbiased."""
-        bins = " of the middles of bins" if isinstance(self.column.domain, Bins) else ""
-        rounded = " The error includes rounding to the grid." if self.column.gridded else ""
-        known = f"with the published margins of {', '.join(self.margins)}, " if self.margins else ""
-        sums = "counts by" if self.column.randomised else "totals of"
+        bins = gettext(" of the middles of bins") if isinstance(self.column.domain, Bins) else ""
+        rounded = (
+            gettext(" The error includes rounding to the grid.") if self.column.gridded else ""
+        )
+        known = ", ".join(self.margins)
+        known = gettext("with the published margins of {columns}, ", columns=known) if known else ""
+        words = noop(
+            "{unbiased}{bins}, from totals of {column}, corrected for the randomisation.{rounded}"
+        )
+        if self.column.randomised:
+            words = noop(
+                "{unbiased}{bins}, from counts by {column}, corrected for the "
+                "randomisation.{rounded}"
+            )
         return Estimate.of(
             self.question.by,
             self.labels,
@@ -209,8 +220,14 @@ class NumberTable:
             self.question,
             what=what,
             method="calibrated" if self.margins else "unbiased",
-            why=f"{known}{'nearly ' if ratio else ''}unbiased{bins}, from {sums} "
-            f"{self.column.name}, corrected for the randomisation.{rounded}",
+            why=known
+            + gettext(
+                words,
+                unbiased=gettext("nearly unbiased") if ratio else gettext("unbiased"),
+                bins=bins,
+                column=self.column.name,
+                rounded=rounded,
+            ),
             records=self.records,
             together=together,
         )
@@ -226,7 +243,7 @@ def _numbers_of(column: Column, *, counted: bool) -> tuple[FloatArray, BoolArray
     numbers = [label for label, there in zip(labels, present, strict=True) if there]
     if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
         raise InvalidNumber(
-            f"'{column.name}' is randomised and holds no numbers: it has no mean and no quantile. "
+            "'{column}' is randomised and holds no numbers: it has no mean and no quantile. "
             "Ask for its table.",
             column=column.name,
         )
@@ -248,7 +265,7 @@ def _with_missing(
         table = None
     if table is not None and tuple(map(tuple, labels)) != table.labels:
         raise NotCovered(
-            f"Some groups have no record without '{of}': margins of all records cannot be used. "
+            "Some groups have no record without '{column}': margins of all records cannot be used. "
             "Leave them out, or ask for fewer groups.",
             column=of,
         )
@@ -289,9 +306,10 @@ def values_of_numbers(reading: Reading, question: Question, of: str, *, total: b
     """A sum over the table, or its ratio to the number of values with Fieller's interval."""
     if question.method not in ("auto", "unbiased"):
         raise NotCovered(
-            f"Method {question.method} is not for '{of}': what is estimated of a randomised column "
-            "of numbers, or with margins, is unbiased. Leave the method out.",
+            "Method {method} is not for '{column}': what is estimated of a randomised column of "
+            "numbers, or with margins, is unbiased. Leave the method out.",
             column=of,
+            method=question.method,
         )
     table = NumberTable.of(reading, replace(question, beyond=None), of)
     if question.beyond is not None:
@@ -315,8 +333,7 @@ def values_of_numbers(reading: Reading, question: Question, of: str, *, total: b
             together, step=uncalibrated.together.step, unseen=uncalibrated.together.unseen
         )
         figures = _where_few_decide(*figures, together, z)
-    what = f"{'total' if total else 'mean'} of {of}"
-    return table.estimate(what, figures, ratio=not total, together=together)
+    return table.estimate(what_of(of, total=total), figures, ratio=not total, together=together)
 
 
 def _where_few_decide(
@@ -351,9 +368,11 @@ def _share(table: NumberTable, beyond: Condition) -> Estimate:
     if table.column.gridded:
         share = np.where(np.isnan(share), share, table.shares(beyond.comparison, limit))
     figures = (share, se, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
-    made = table.estimate(f"share with {beyond.column}", figures)
+    made = table.estimate(gettext("share with {column}", column=beyond.column), figures)
     if table.column.gridded:
-        why = f"{made.why} The interval is valid wherever the numbers lie between points."
+        why = gettext(
+            "{why} The interval is valid wherever the numbers lie between points.", why=made.why
+        )
         made = replace(made, why=why)
     return made
 
@@ -375,8 +394,8 @@ def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatA
         return same, same
     if comparison not in COMPARE:
         raise NotCovered(
-            f"'{column.name}' is rounded to a grid by chance: nobody knows whose original number "
-            "it is. Compare it by <, <=, > or >=.",
+            "'{column}' is rounded to a grid by chance: nobody knows whose original number it is. "
+            "Compare it by <, <=, > or >=.",
             column=column.name,
         )
     points = np.array([float(str(point)) for point in domain.values])

@@ -27,6 +27,7 @@ from pramana.analysis.layout import Layout
 from pramana.analysis.question import Question
 from pramana.analysis.variance import half_a_record
 from pramana.base.rounding import require_number
+from pramana.base.translation import gettext
 from pramana.errors import InvalidTable, TooLarge
 from pramana.types import FloatArray, IntArray
 
@@ -132,8 +133,10 @@ def estimate_quantiles(
     channels, groups = Channels(layout), prod(layout.grouped_shape)
     if groups * (len(records.values) + prod(layout.shape)) > 2_000_000_000:
         raise TooLarge(
-            f"Quantiles of {len(records.values):,} values in {groups:,} groups are too many "
-            "to compute. Ask for fewer columns, or filter."
+            "Quantiles of {count:,} values in {groups:,} groups are too many to compute. Ask for "
+            "fewer columns, or filter.",
+            count=len(records.values),
+            groups=groups,
         )
     curves: list[Curve] = []
     for unit in range(groups):
@@ -143,9 +146,9 @@ def estimate_quantiles(
         curves += _curves(records, counts, shares, question, times)
     figures = quantiles_of(curves, question.z(len(curves))).reshape(4, groups, len(shares))
     if not why:
-        why = "these columns were released unchanged."
+        why = gettext("these columns were released unchanged.")
         if channels.randomised:
-            why = (
+            why = gettext(
                 "the share of the original records below each value is corrected like a count; "
                 "the interval contains the values that its test does not reject."
             )
@@ -154,7 +157,7 @@ def estimate_quantiles(
             layout,
             list(figures[:, :, at]),
             question,
-            what=f"quantile {share:g} of {of}",
+            what=gettext("quantile {share:g} of {of}", share=share, of=of),
             method="as released" if times is not None else "unbiased",
             why=why,
             records=float(records.n.sum()),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import counted
+from pramana.base.translation import gettext, noop
 from pramana.engine.base import NOTHING, Condition, Operator, number_in
 from pramana.errors import InputError, InvalidNumber, NotCovered
 from pramana.mechanisms.transition import Label
@@ -185,7 +186,8 @@ def _parsed(text: str) -> Condition:
     signs = [(text.find(sign), -len(sign), sign) for sign in COMPARISONS if sign in text]
     if not signs or min(signs)[0] == 0:
         raise InvalidNumber(
-            f"A filter must read like sex=F, region=north|south or income>=50000, got {text!r}."
+            "A filter must read like sex=F, region=north|south or income>=50000, got {text!r}.",
+            text=text,
         )
     place, length, sign = min(signs)
     values: tuple[Label, ...] = tuple(
@@ -219,10 +221,11 @@ def meets(label: Label, condition: Condition, column: Column) -> bool:
     unknown = keys - known
     if unknown:
         raise InvalidNumber(
-            f"{counted(len(unknown), 'value')} of the filter on '{column.name}' "
-            f"{'is' if len(unknown) == 1 else 'are'} none of its labels: "
-            f"{_listed(column, 6)}.",
+            "{values} of the filter on '{column}' {count} none of its labels: {listed}.",
             column=column.name,
+            values=counted(len(unknown), "value"),
+            count="is" if len(unknown) == 1 else "are",
+            listed=_listed(column, 6),
         )
     return (label_key(label) in keys) == (condition.comparison == "=")
 
@@ -231,7 +234,7 @@ def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
     """Whether a number, or all of a bin, passes; edges were checked before."""
     if column.gridded:
         raise NotCovered(
-            f"'{column.name}' is rounded to a grid by chance: no record is known to lie beyond a "
+            "'{column}' is rounded to a grid by chance: no record is known to lie beyond a "
             "number. Ask for the share of records beyond it (proportion).",
             column=column.name,
         )
@@ -241,9 +244,10 @@ def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
         isinstance(value, int | float) for value in present
     ):
         raise NotCovered(
-            f"'{column.name}' is randomised and holds no numbers: filter it by = or != and its "
-            f"labels ({_listed(column, 4)}).",
+            "'{column}' is randomised and holds no numbers: filter it by = or != and its labels "
+            "({listed}).",
             column=column.name,
+            listed=_listed(column, 4),
         )
     if label not in present:
         return False
@@ -281,9 +285,11 @@ def require_comparable(schema: Schema, conditions: Iterable[Condition]) -> None:
                 shown = ", ".join(label_text(edge) for edge in edges[:MOST])
                 more = ", ..." if len(edges) > MOST else ""
                 raise NotCovered(
-                    f"'{column.name}' was released in bins, which say on which side of an edge a "
-                    f"value lies: compare it by >= or < with one of {shown}{more}.",
+                    "'{column}' was released in bins, which say on which side of an edge a value "
+                    "lies: compare it by >= or < with one of {shown}{more}.",
                     column=column.name,
+                    shown=shown,
+                    more=more,
                 )
         elif not column.randomised:
             top, bottom = column.recoding.top, column.recoding.bottom
@@ -292,9 +298,10 @@ def require_comparable(schema: Schema, conditions: Iterable[Condition]) -> None:
             below = bottom is not None and (limit < bottom or (limit == bottom and at_bottom))
             if above or below:
                 raise NotCovered(
-                    f"'{column.name}' was recoded ({_cut(column.recoding).sentence()}): values "
-                    "beyond are equal in the release. Compare it with a number inside.",
+                    "'{column}' was recoded ({sentence}): values beyond are equal in the release. "
+                    "Compare it with a number inside.",
                     column=column.name,
+                    sentence=_cut(column.recoding).sentence(),
                 )
 
 
@@ -302,13 +309,24 @@ def of_values(estimate: Estimate, column: Column) -> Estimate:
     """A number made of the values of a column: without an error where they are those of bins."""
     if not (column.binned and isinstance(column.domain, Bins)):
         return replace(estimate, why=f"{estimate.why}{recoded_words([column])}")
-    place = "a number drawn in each bin" if column.drawn else "the centre of each bin"
-    return estimate.without_interval(
-        f"'{column.name}' was released in bins, and its values may lie anywhere in them. "
-        f"Ask for shares of the bins: by {column.name}, or >= one of their edges.",
-        method="as released",
-        why=f"{place} represents the values in it.",
+    place = (
+        gettext("a number drawn in each bin") if column.drawn else gettext("the centre of each bin")
     )
+    return estimate.without_interval(
+        gettext(
+            "'{column}' was released in bins, and its values may lie anywhere in them. "
+            "Ask for shares of the bins: by {column}, or >= one of their edges.",
+            column=column.name,
+        ),
+        method="as released",
+        why=gettext("{place} represents the values in it.", place=place),
+    )
+
+
+def what_of(column: str, *, total: bool) -> str:
+    """What a table of a mean or a total estimates, in words."""
+    words = noop("total of {column}") if total else noop("mean of {column}")
+    return gettext(words, column=column)
 
 
 def recoded_words(columns: Iterable[Column]) -> str:
@@ -319,7 +337,7 @@ def recoded_words(columns: Iterable[Column]) -> str:
         if not column.randomised or column.gridded
     }
     words = "; ".join(f"{name}, {how}" for name, how in recoded.items() if how)
-    return f" As released: {words}." if words else ""
+    return gettext(" As released: {words}.", words=words) if words else ""
 
 
 def require_values(response: Iterable[Column], covariates: Iterable[Column]) -> None:
@@ -330,8 +348,8 @@ def require_values(response: Iterable[Column], covariates: Iterable[Column]) -> 
     for column in (*response, *(covariate for covariate in covariates if covariate.drawn)):
         if column.binned:
             raise NotCovered(
-                f"'{column.name}' was released in bins, so that there is no model of its values. "
-                f"Ask for shares of the bins by groups: share='row' of a table by {column.name}.",
+                "'{column}' was released in bins, so that there is no model of its values. Ask "
+                "for shares of the bins by groups: share='row' of a table by {column}.",
                 column=column.name,
             )
 

@@ -48,6 +48,7 @@ from pramana.analysis.synthesis import (
 )
 from pramana.analysis.variance import JointErrors, totals_and_counts
 from pramana.base.randomness import Keystream
+from pramana.base.translation import gettext
 from pramana.engine.base import Condition, Operator, sums_in
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
@@ -225,8 +226,9 @@ class UnchangedOnly:
         """Refuse a test of independence with weights."""
         if question.weighted and self.records.weight is not None:
             raise NotCovered(
-                "In this kind of release the test of independence does not cover weighted records. "
-                "Test them without their weights: weighted=False, on the command line --unweighted."
+                "In this kind of release the test of independence does not cover weighted "
+                "records. Test them without their weights: weighted=False, on the command line "
+                "--unweighted."
             )
 
 
@@ -261,14 +263,17 @@ class WithheldReading(UnchangedOnly):
             )
         if method != "auto":
             raise NotCovered(
-                f"Method {method} needs the matrices, which this release withholds. Leave the "
-                f"method out: {self.kept}."
+                "Method {method} needs the matrices, which this release withholds. Leave the "
+                "method out: {kept}.",
+                method=method,
+                kept=self.kept,
             )
         errors = self.records.certificate.statistics.get("standard_errors", {})
         if changed[0] not in errors:
             raise NotCovered(
-                f"The matrix of '{changed[0]}' is withheld and no variance is stated: only the "
-                "released frequencies are available."
+                "The matrix of '{changed}' is withheld and no variance is stated: only the "
+                "released frequencies are available.",
+                changed=changed[0],
             )
         moments, layout = self.records.sums(replace(question, weighted=False), Mechanism(()))
         stated = errors[changed[0]]
@@ -290,14 +295,14 @@ class WithheldReading(UnchangedOnly):
         """Pearson's test keeps its level, where no matrix depends on a stratum."""
         changed = self.records.changed(question.by)
         if changed and self.records.certificate.schema.strata:
-            self._refuse(changed, "Its matrix depends on strata: there is no test")
+            self._refuse(changed, gettext("Its matrix depends on strata: there is no test"))
         filtered = self.records.changed([condition.column for condition in question.where])
         if filtered:
-            self._refuse(filtered, "Filter on columns released unchanged")
+            self._refuse(filtered, gettext("Filter on columns released unchanged"))
         if not changed:
             return self.unchanged.independence(question)
         self.require_unweighted(question)
-        why = (
+        why = gettext(
             "columns that were randomised independently are independent in the release if they "
             "are independent in the original, so the level is correct; withheld matrices may hide "
             "dependence: not rejecting says little."
@@ -308,10 +313,11 @@ class WithheldReading(UnchangedOnly):
         """Refused: unknown matrices cannot be undone."""
         raise NotCovered(
             "The matrices of this release are withheld, so that no records can be synthesized. "
-            "Learn from the released ones: synthesis='none', on the command line --synthesis none. "
-            f"Associations of randomised columns {self.crossed}.",
+            "Learn from the released ones: synthesis='none', on the command line --synthesis "
+            "none. Associations of randomised columns {crossed}.",
             code="no-synthesis",
             synthesis="none",
+            crossed=self.crossed,
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
@@ -326,8 +332,11 @@ class WithheldReading(UnchangedOnly):
 
     def _refuse(self, changed: list[str], instead: str) -> NoReturn:
         raise NotCovered(
-            f"The matrices of this release are withheld: associations of {', '.join(changed)} with "
-            f"other columns {self.crossed}. {instead}."
+            "The matrices of this release are withheld: associations of {changed} with other "
+            "columns {crossed}. {instead}.",
+            changed=", ".join(changed),
+            crossed=self.crossed,
+            instead=instead,
         )
 
 

@@ -31,6 +31,7 @@ import numpy as np
 from pramana.analysis.question import Inference
 from pramana.analysis.variance import NOTHING, half_a_record
 from pramana.base.rounding import require_choice
+from pramana.base.translation import gettext, noop
 from pramana.errors import NotCovered
 from pramana.types import FloatArray, IntArray
 
@@ -411,9 +412,9 @@ def solve_scores(
     unknown = [name for name, s, one in zip(names, se, step, strict=True) if one > 0 and s == 0]
     if unknown:
         raise NotCovered(
-            f"The release does not determine the error of {', '.join(unknown)}: too few of its "
-            "records may have been changed by randomisation. Ask about more records, or merge "
-            "rare values."
+            "The release does not determine the error of {unknown}: too few of its records may "
+            "have been changed by randomisation. Ask about more records, or merge rare values.",
+            unknown=", ".join(unknown),
         )
     # The spread is constant along an interval, or takes too long to be computed again.
     steady = sure >= SURE or scores.numbers * scores.size >= 500_000_000
@@ -448,8 +449,9 @@ def _root(
         if float(np.abs(length * step * scale).max()) < 1e-9 * max(scores.records, 1.0) ** 0.5:
             return beta
     raise NotCovered(
-        f"The scores of {', '.join(names)} have no root: randomisation leaves "
-        "too little to fit this model. Use fewer randomised columns, or coarser ones."
+        "The scores of {names} have no root: randomisation leaves too little to fit this model. "
+        "Use fewer randomised columns, or coarser ones.",
+        names=", ".join(names),
     )
 
 
@@ -475,9 +477,10 @@ def _require_finite(
     pushed = np.abs(scores.design[row] * coefficients)
     blamed = [names[place] for place in np.argsort(-pushed) if pushed[place] > pushed.max() / 3]
     raise NotCovered(
-        f"The release does not determine a finite coefficient of {', '.join(blamed)}: after "
-        "randomisation hardly anyone, or everyone, with such values has the response. Leave it "
-        "out, or merge rare values."
+        "The release does not determine a finite coefficient of {blamed}: after randomisation "
+        "hardly anyone, or everyone, with such values has the response. Leave it out, or merge "
+        "rare values.",
+        blamed=", ".join(blamed),
     )
 
 
@@ -492,13 +495,17 @@ def _require_identified(
         return sure
     strength = np.abs(vectors[:, 0])
     blamed = [names[place] for place in np.argsort(-strength) if strength[place] > 0.3]
-    reason = "after randomisation they contain no measurable information"
+    reason = noop("after randomisation they contain no measurable information")
     if not scores.undone:
         same = values[0] <= 1e-9
-        reason = "they are collinear, or nobody has them" if same else "too few records have them"
+        reason = noop("too few records have them")
+        if same:
+            reason = noop("they are collinear, or nobody has them")
     raise NotCovered(
-        f"The release does not identify {', '.join(blamed)}: {reason}. Leave one of them out, or "
-        "merge rare values."
+        "The release does not identify {blamed}: {reason}. Leave one of them out, or merge rare "
+        "values.",
+        blamed=", ".join(blamed),
+        reason=gettext(reason),
     )
 
 

@@ -22,6 +22,7 @@ from pramana.analysis.estimate_charts import regression_chart
 from pramana.analysis.estimates import DataFrames, Estimate, html_table, text_table
 from pramana.analysis.question import Question, students
 from pramana.analysis.regression import Family
+from pramana.base.translation import gettext
 from pramana.errors import NotCovered, UnknownColumn, harmless
 from pramana.types import FloatArray, Form, TableLike
 
@@ -117,8 +118,9 @@ class Coefficients(DataFrames):
 
         if alpha is not None and abs(1 - alpha - self.confidence) > 1e-9:
             raise NotCovered(
-                f"These intervals have the level {self.confidence:g}. Give regress or pool another "
-                "level=."
+                "These intervals have the level {confidence:g}. Give regress or pool another "
+                "level=.",
+                confidence=self.confidence,
             )
         return pd.DataFrame({0: self.low, 1: self.high}, index=list(self.names))
 
@@ -249,8 +251,10 @@ class Regression(Coefficients):
             left = self.degrees - size + 1
             if left < 1:
                 raise NotCovered(
-                    f"{self.degrees + 1:.0f} replicates do not determine the covariance of {size} "
-                    "coefficients. Test fewer of them."
+                    "{degrees:.0f} replicates do not determine the covariance of {size} "
+                    "coefficients. Test fewer of them.",
+                    degrees=self.degrees + 1,
+                    size=size,
                 )
             p_value = float(fdtrc(size, left, statistic * left / (self.degrees * size)))
         return JointTest(names, statistic, size, p_value)
@@ -268,7 +272,9 @@ class Regression(Coefficients):
     def _place(self, name: str) -> int:
         if name not in self.names:
             raise UnknownColumn(
-                f"The model has no coefficient '{name}'. It has: {', '.join(self.names)}."
+                "The model has no coefficient '{name}'. It has: {names}.",
+                name=name,
+                names=", ".join(self.names),
             )
         return self.names.index(name)
 
@@ -307,8 +313,8 @@ class Regression(Coefficients):
     @property
     def note(self) -> str:
         """The number of records and what makes the estimates right."""
-        weighted = f" Weighted by {self.weight}." if self.weight else ""
-        return f"{self.records:,} records; {self.why}{weighted}"
+        weighted = gettext(" Weighted by {weight}.", weight=self.weight) if self.weight else ""
+        return gettext("{number:,} records", number=self.records) + f"; {self.why}{weighted}"
 
     def __repr__(self) -> str:
         lines = text_table(self._rows(), left=1)
@@ -329,7 +335,7 @@ def standard_deviation(of: str, mean: float, fit: Fit) -> Estimate:
         max(float(side[0]), 0.0) for side in (model.coefficients, model.low, model.high)
     )
     if not variance > 0:
-        raise NotCovered(f"The release shows no variation of '{of}'.", column=of)
+        raise NotCovered("The release shows no variation of '{column}'.", column=of)
     se = float(model.se[0]) / (2 * sqrt(variance))
     return _single(f"standard deviation of {of}", model, sqrt(variance), se, sqrt(low), sqrt(high))
 
@@ -361,7 +367,7 @@ def _single(what: str, model: Regression, *figures: float) -> Estimate:
         records=model.records,
         what=what,
         method="unbiased",
-        why=f"by a regression of the release: {model.why}",
+        why=gettext("by a regression of the release: {why}", why=model.why),
         weight=model.weight,
         like=model.like,
     )

@@ -59,6 +59,7 @@ from pramana.base.atomic_files import require_free, whole_folder
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import percent_up
+from pramana.base.translation import gettext
 from pramana.engine.base import ENGINES, USUAL, Condition, as_kind, write_opened
 from pramana.errors import (
     Imprecise,
@@ -624,7 +625,9 @@ class Release:
         """Synthetic tables, each with its own draw of the parameters."""
         require_number("copies", copies, low=1)
         if copies != int(copies):
-            raise InvalidNumber(f"copies must be a whole number of 1 or more, got {copies!r}.")
+            raise InvalidNumber(
+                "copies must be a whole number of 1 or more, got {copies!r}.", copies=copies
+            )
         if method != "posterior":
             raise InvalidNumber("Copies have a posterior with method='posterior' alone.")
         streams = [keystream.apart(Stream("copy", copy)) for copy in range(int(copies))]
@@ -696,8 +699,9 @@ class Release:
         require_free(place, force=force and not by_file)
         if engine != USUAL and not by_file:
             raise InputError(
-                f"Engine {engine} writes a file for each data file of a release that has several, "
-                "in the same format, without copies. Leave the engine out."
+                "Engine {engine} writes a file for each data file of a release that has several, "
+                "in the same format, without copies. Leave the engine out.",
+                engine=engine,
             )
         workers.connect(master)
         keystream = Keystream.of(seed)
@@ -710,7 +714,9 @@ class Release:
         if copies is None:
             table = self.synthesized(keystream, method=method, margins=margins)
         elif COPY in self.opened.schema.names:
-            raise InputError(f"The release has a column '{COPY}': draw copies in Python instead.")
+            raise InputError(
+                "The release has a column '{copy}': draw copies in Python instead.", copy=COPY
+            )
         else:
             tables = self._synthetic_copies(copies, keystream, method, margins)
             numbers = np.repeat(np.arange(1, len(tables) + 1), tables[0].num_rows)
@@ -859,7 +865,9 @@ class Release:
         notes = recoded_words([weight]) if weight is not None and question.weighted else ""
         design_known = question.infer == "records" or replicates is not None
         if self.certificate.households and interval and not design_known:
-            notes += " As if people had been sampled one by one: too narrow where households were."
+            notes += gettext(
+                " As if people had been sampled one by one: too narrow where households were."
+            )
         return notes
 
 

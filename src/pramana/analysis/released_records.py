@@ -193,9 +193,10 @@ class ReleasedRecords:
         names = self.opened.schema.names
         if name not in names:
             raise UnknownColumn(
-                f"The release has no column '{name}': it was dropped or never there. "
-                f"It has: {', '.join(names)}.",
+                "The release has no column '{column}': it was dropped or never there. It has: "
+                "{names}.",
                 column=name,
+                names=", ".join(names),
             )
 
     def noise(self, name: str) -> float:
@@ -209,8 +210,8 @@ class ReleasedRecords:
         for name in names:
             if name in self.opened.schema.names and self.certificate.schema.column(name).noisy:
                 raise NotCovered(
-                    f"'{name}' is released with noise: it cannot group, filter or predict. Ask for "
-                    "its mean or total, or take it as the outcome.",
+                    "'{column}' is released with noise: it cannot group, filter or predict. Ask "
+                    "for its mean or total, or take it as the outcome.",
                     column=name,
                 )
 
@@ -219,7 +220,7 @@ class ReleasedRecords:
         self.require(name)
         if not is_number(self.opened.schema.field(name).type):
             raise InvalidNumber(
-                f"'{name}' must be a column of numbers to have a mean or a total.", column=name
+                "'{column}' must be a column of numbers to have a mean or a total.", column=name
             )
 
     def range_of(self, name: str) -> tuple[float, float]:

@@ -39,6 +39,7 @@ from pramana.analysis.question import Question, Rounded, students
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.released_records import Reading
 from pramana.analysis.variance import JointErrors, errors_of_shares
+from pramana.base.translation import gettext
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import NotCovered, TooLarge
 from pramana.schema.domains import Label, label_text
@@ -78,8 +79,12 @@ def replicated_estimate(
         se=se,
         low=np.fmin(low, estimate.estimate),
         high=np.fmax(high, estimate.estimate),
-        why=f"{estimate.why.rstrip('.')}; errors by {len(drawn)} replicate weights "
-        f"({replicates.kind}).",
+        why=gettext(
+            "{why}; errors by {number} replicate weights ({kind}).",
+            why=estimate.why.rstrip("."),
+            number=len(drawn),
+            kind=replicates.kind,
+        ),
         together=JointErrors(numbers, covariance, degrees=len(drawn) - 1.0),
     )
 
@@ -115,7 +120,12 @@ def replicated_regression(
         reach=None,
         from_zero=None,
         degrees=len(apart) - 1,
-        why=f"{fitted.basis}; errors by {len(apart)} replicate weights ({replicates.kind}).",
+        why=gettext(
+            "{why}; errors by {number} replicate weights ({kind}).",
+            why=fitted.basis,
+            number=len(apart),
+            kind=replicates.kind,
+        ),
     )
 
 
@@ -347,6 +357,8 @@ def _widened(
         se=np.hypot(estimate.se, error),
         low=np.maximum(np.where(known, low, estimate.low), bounds[0]),
         high=np.minimum(np.where(known, high, estimate.high), bounds[1]),
-        why=f"{estimate.why.rstrip('.')}; errors include that weights were rounded.",
+        why=gettext(
+            "{why}; errors include that weights were rounded.", why=estimate.why.rstrip(".")
+        ),
         together=together,
     )

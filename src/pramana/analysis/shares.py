@@ -20,6 +20,7 @@ from pramana.analysis.quantiles import OrderedRecords
 from pramana.analysis.question import CountMethod, Question, conditions_of
 from pramana.analysis.released_records import Reading, ReleasedRecords
 from pramana.analysis.variance import errors_of_shares
+from pramana.base.translation import gettext
 from pramana.engine.base import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Mechanism
@@ -55,7 +56,7 @@ def cross_table(
     if share not in ("row", "column"):
         return _filtered_counts(reading, question, method=method, share=bool(share))
     if len(question.by) < 2:
-        raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
+        raise InvalidNumber("Shares by {share} are of a table of two columns or more.", share=share)
     place = 0 if share == "row" else len(question.by) - 1
     name, what = question.by[place], f"share within {question.by[place]}"
     table = _filtered_counts(reading, question, method=method, share=False)
@@ -77,7 +78,7 @@ def cross_table(
     shares = replace(shares, what=what, records=table.records)
     same = table.labels == shares.labels
     if same and table.method in SHRUNKEN:
-        why = f"shares of the table; {table.why}"
+        why = gettext("shares of the table; {why}", why=table.why)
         shares = replace(shares, method=table.method, why=why, estimate=_shares_of(table, place))
     return replace(shares, together=errors_of_shares(table.together, place) if same else None)
 
@@ -173,7 +174,11 @@ def _stacked(
         by=question.by,
         labels=(*others[:place], whole.labels[0], *others[place:]),
         method=", ".join(dict.fromkeys(row.method for row in present)),
-        why=f"estimated for each value of {question.by[place]}; {present[0].why}",
+        why=gettext(
+            "estimated for each value of {column}; {why}",
+            column=question.by[place],
+            why=present[0].why,
+        ),
         level=question.level,
         **{figure: np.moveaxis(table, 0, place) for figure, table in figures.items()},
     )
@@ -184,10 +189,13 @@ def beyond_of(text: str) -> Condition:
     (condition,) = conditions_of([text])
     if condition.comparison == "!=" or len(condition.values) != 1:
         raise InvalidNumber(
-            f"A share beyond a number must read like income>=50000 or income<0, got {text!r}."
+            "A share beyond a number must read like income>=50000 or income<0, got {text!r}.",
+            text=text,
         )
     if not np.isfinite(number_in(label_text(condition.values[0]), condition.column)):
-        raise InvalidNumber(f"A share beyond a number needs a finite number, got {text!r}.")
+        raise InvalidNumber(
+            "A share beyond a number needs a finite number, got {text!r}.", text=text
+        )
     return condition
 
 
@@ -197,7 +205,12 @@ def proportion(reading: Reading, question: Question, beyond: Condition) -> Estim
     limit = label_text(beyond.values[0])
     return replace(
         mean,
-        what=f"share with {beyond.column} {beyond.comparison} {limit}",
+        what=gettext(
+            "share with {column} {comparison} {limit}",
+            column=beyond.column,
+            comparison=beyond.comparison,
+            limit=limit,
+        ),
         estimate=np.clip(mean.estimate, 0.0, 1.0) if mean.method == "shrunk" else mean.estimate,
         low=np.clip(mean.low, 0.0, 1.0),
         high=np.clip(mean.high, 0.0, 1.0),

@@ -235,7 +235,8 @@ class ShuffledMarginalsReading(AttributeSamplingReading):
         for name in (REPORTED, COUNT):
             if name in names:
                 raise NotCovered(
-                    f"'{name}' is about the rounds and says nothing about people: leave it out."
+                    "'{name}' is about the rounds and says nothing about people: leave it out.",
+                    name=name,
                 )
 
     def _table(self, sums: ReportSums, question: Question) -> tuple[ReportedTotals, JointErrors]:
@@ -277,8 +278,10 @@ class ShuffledMarginalsReading(AttributeSamplingReading):
         self.records.require(of)
         if not self.mechanism.containing(names):
             raise NotCovered(
-                f"No round contains {' and '.join(dict.fromkeys(names))} together, so there is no "
-                f"{'total' if total else 'mean'} by them. Ask for fewer columns."
+                "No round contains {names} together, so there is no {total} by them. Ask for "
+                "fewer columns.",
+                names=" and ".join(dict.fromkeys(names)),
+                total="total" if total else "mean",
             )
         return values_of_numbers(self, question, of, total=total)
 
@@ -291,7 +294,7 @@ class ShuffledMarginalsReading(AttributeSamplingReading):
     ) -> Estimate:
         """Refused for values that are known by their cells alone."""
         raise NotCovered(
-            f"Values of '{of}' are known by the cells of tables alone. Ask for its table."
+            "Values of '{of}' are known by the cells of tables alone. Ask for its table.", of=of
         )
 
     def _to_fill(self, table: pa.Table) -> pa.Table:

@@ -97,39 +97,56 @@ def forget_written_outputs() -> None:
 def require_name(path: Path) -> None:
     """Refuse a place without a proper name, or with control characters, which mislead readers."""
     if any(unicodedata.category(letter) == "Cc" for letter in path.name):
-        raise InputError(f"{path.name!r} must be a name without line breaks or control characters.")
+        raise InputError(
+            "{path!r} must be a name without line breaks or control characters.", path=path.name
+        )
     if path.name in ("", ".."):
-        raise InputError(f"{path} must end in the name of what is to be written.")
+        raise InputError("{path} must end in the name of what is to be written.", path=path)
 
 
 def require_free(path: Path, *, force: bool, reads: Iterable[Path | None] = ()) -> None:
     """Refuse a place for a file that is taken, part of a release, or what the command ``reads``."""
     require_name(path)
     if not path.absolute().parent.is_dir():
-        raise InputError(f"The folder {path.absolute().parent} must exist to hold {path.name}.")
+        raise InputError(
+            "The folder {parent} must exist to hold {path}.",
+            parent=path.absolute().parent,
+            path=path.name,
+        )
     if not os.path.lexists(path):
         return
     if not force:
-        raise OutputExists(f"{path} exists already. Choose another name, or replace it (--force).")
+        raise OutputExists(
+            "{path} exists already. Choose another name, or replace it (--force).", path=path
+        )
     if path.is_dir():
-        raise OutputExists(f"{path} is a folder, and no file replaces one. Choose another name.")
+        raise OutputExists(
+            "{path} is a folder, and no file replaces one. Choose another name.", path=path
+        )
     if path.is_symlink() and (path.is_file() or not path.exists()):
-        raise OutputExists(f"{path} is a link, and no file replaces one. Name the file itself.")
+        raise OutputExists(
+            "{path} is a link, and no file replaces one. Name the file itself.", path=path
+        )
     if path.is_fifo() and str(path.parent) not in ("/dev", "/dev/fd"):
-        raise OutputExists(f"{path} is a pipe, and no file replaces one. Write to /dev/stdout.")
+        raise OutputExists(
+            "{path} is a pipe, and no file replaces one. Write to /dev/stdout.", path=path
+        )
     if any((folder / RELEASE_FILE).is_file() for folder in list(path.absolute().parents)[:2]):
-        raise OutputExists(f"{path} belongs to a release. Choose another name.")
+        raise OutputExists("{path} belongs to a release. Choose another name.", path=path)
     for source in reads:
         file = Path(str(source).partition("#")[0])  # without the sheet or table in it
         if source is not None and file.exists() and path.exists() and path.samefile(file):
-            raise OutputExists(f"{path} is an input of this command. Choose another name.")
+            raise OutputExists(
+                "{path} is an input of this command. Choose another name.", path=path
+            )
 
 
 def require_not_here(folder: Path) -> None:
     """Refuse to replace the folder in which the command runs, or one that holds it."""
     if Path.cwd().is_relative_to(folder.resolve()):
         raise OutputExists(
-            f"{folder} is or holds the working folder of this command. Run it from elsewhere."
+            "{folder} is or holds the working folder of this command. Run it from elsewhere.",
+            folder=folder,
         )
 
 
@@ -238,8 +255,9 @@ def _replace_folder(place: Path, path: Path, may_go: Callable[[Path], None]) -> 
         if _listing(place) != before:
             exchange(place, path)
             raise OutputExists(
-                f"{path} changed while this was being written, and is left unchanged. Nothing was "
-                "written; try again."
+                "{path} changed while this was being written, and is left unchanged. Nothing was "
+                "written; try again.",
+                path=path,
             )
         _confirm(path)
 
@@ -263,8 +281,10 @@ def _confirm(path: Path) -> None:
         _flush(path.parent)
     except OSError as error:
         raise PramanaError(
-            f"{path} is complete, but the disk did not confirm it ({error.strerror}): check it "
-            "after the next start of the machine."
+            "{path} is complete, but the disk did not confirm it ({strerror}): check it after the "
+            "next start of the machine.",
+            path=path,
+            strerror=error.strerror,
         ) from None
 
 
@@ -297,16 +317,18 @@ def _rename(place: Path, path: Path, *, by: Callable[[Path, Path], None] | None 
             raise _appeared(path) from None
         if error.errno in IMMOVABLE:
             raise OutputExists(
-                f"{path} is a mounted volume or part of a container's image, which cannot be "
-                "replaced. Nothing was written; choose another name."
+                "{path} is a mounted volume or part of a container's image, which cannot be "
+                "replaced. Nothing was written; choose another name.",
+                path=path,
             ) from None
         raise
 
 
 def _appeared(path: Path) -> OutputExists:
     return OutputExists(
-        f"{path} appeared while this was being written, and is left unchanged. Nothing was "
-        "written; choose another name."
+        "{path} appeared while this was being written, and is left unchanged. Nothing was "
+        "written; choose another name.",
+        path=path,
     )
 
 
@@ -547,14 +569,25 @@ def read_file(path: Path, *, what: str = "file") -> bytes:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode):
-            raise InputError(f"The {what} {path} must be a file, not a folder, pipe or device.")
+            raise InputError(
+                "The {what} {path} must be a file, not a folder, pipe or device.",
+                what=what,
+                path=path,
+            )
         if info.st_size > LARGEST_SMALL_FILE:
-            raise InputError(f"The {what} {path} must have at most {LARGEST_SMALL_FILE:,} bytes.")
+            raise InputError(
+                "The {what} {path} must have at most {largest_small_file:,} bytes.",
+                what=what,
+                path=path,
+                largest_small_file=LARGEST_SMALL_FILE,
+            )
         with os.fdopen(handle, "rb", closefd=False) as file:
             return file.read(LARGEST_SMALL_FILE)
     except OSError as error:
         reason = error.strerror or "the operating system refused"
-        raise InputError(f"The {what} {path} cannot be read: {reason}.") from None
+        raise InputError(
+            "The {what} {path} cannot be read: {reason}.", what=what, path=path, reason=reason
+        ) from None
     finally:
         if handle is not None:
             os.close(handle)

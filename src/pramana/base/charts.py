@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pramana.base.processes import require_addresses
+from pramana.base.translation import MARKS, language, numeral
 from pramana.types import Entries
 
 COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3d3d3d", "#006b6b")
@@ -129,6 +130,10 @@ def standalone_svg(chart: Any) -> str:
     with transformers.enable("default"), transformers.disable_max_rows():
         form = chart.to_dict(validate=LOOKED_THROUGH, context={"pre_transform": False})
         spec = _readable(form)
+        if language() in MARKS:  # of the numbers on axes
+            thousands, decimal = (numeral(mark) for mark in ",.")
+            number = {"decimal": decimal, "thousands": thousands, "grouping": [3]}
+            spec["config"] = spec.get("config", {}) | {"locale": {"number": number}}
         made = spec_to_mimebundle(spec, mode="vega-lite", format="svg")
     body = made["image/svg+xml"]
     identifiers = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))

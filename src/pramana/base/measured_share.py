@@ -64,8 +64,11 @@ class Measured:
         """From the number of right answers; ``about`` are the remaining attributes."""
         if trials < FEWEST_TRIALS:
             raise InvalidNumber(
-                f"An interval for '{name}' needs at least {FEWEST_TRIALS} records to attack, got "
-                f"{trials}. Use a larger table."
+                "An interval for '{name}' needs at least {least} records to attack, got {trials}. "
+                "Use a larger table.",
+                name=name,
+                least=FEWEST_TRIALS,
+                trials=trials,
             )
         low, high = wilson(hits, trials, level=level)
         return cls(name, hits / trials, low, high, trials, level, **about)
@@ -86,31 +89,36 @@ class Measured:
         """Raise if the bound is broken."""
         if self.broken:
             raise DoesNotHold(
-                f"The attack '{self.name}' was right for {percent_up(self.value)} of "
-                f"{self.trials:,} records, and {self.guaranteed_by or 'the certificate'} promises "
-                f"at most {percent_up(self.bound or 0.0)}: a valid release fails this test once in "
-                f"{1 / ERROR_LEVEL:,.0f}. Do not publish; verify the release with its original."
+                "The attack '{name}' was right for {share} of {trials:,} records, and {guarantee} "
+                "promises at most {bound}: a valid release fails this test once in {times:,.0f}. "
+                "Do not publish; verify the release with its original.",
+                name=self.name,
+                share=numeral(percent_up(self.value)),
+                trials=self.trials,
+                guarantee=self.guaranteed_by or gettext("the certificate"),
+                bound=numeral(percent_up(self.bound or 0.0)),
+                times=1 / ERROR_LEVEL,
             )
 
     def sentence(self) -> str:
         """The rate in words."""
         text = gettext(
-            "%(name)s: right in %(share)s of %(people)s attempts (between %(low)s and %(high)s)",
-            name=self.name,
+            "{name}: right in {share} of {people:,} attempts (between {low} and {high})",
+            name=gettext(self.name),
             share=numeral(percent_up(self.value)),
-            people=numeral(f"{self.trials:,}"),
+            people=self.trials,
             low=numeral(percent_down(self.low)),
             high=numeral(percent_up(self.high)),
         )
         if self.baseline is not None:
             share = numeral(percent_down(self.baseline))
-            text += "; " + gettext("guessing gives %(share)s", share=share)
+            text += "; " + gettext("guessing gives {share}", share=share)
         if self.control is not None:
             share = numeral(percent_down(self.control))
-            text += "; " + gettext("people who are not in the release %(share)s", share=share)
+            text += "; " + gettext("people who are not in the release {share}", share=share)
         if self.bound is not None:
             share = numeral(percent_up(self.bound))
-            text += "; " + gettext("guarantee: at most %(share)s", share=share)
+            text += "; " + gettext("guarantee: at most {share}", share=share)
         return text + "."
 
     def cells(self) -> tuple[str, str, str, str, str, str]:

@@ -135,7 +135,10 @@ def require_number(
         return
     opening, closing = "(" if low_open else "[", ")" if high_open or high == math.inf else "]"
     raise InvalidNumber(
-        f"{name} must be a number in {opening}{low:g}, {high:g}{closing}, got {value!r}."
+        "{name} must be a number in {range}, got {value!r}.",
+        name=name,
+        range=f"{opening}{low:g}, {high:g}{closing}",
+        value=value,
     )
 
 
@@ -160,7 +163,12 @@ def require_choice(name: str, value: object, choices: Iterable[object]) -> None:
     """Refuse a word that is none of those offered."""
     offered = list(choices)
     if value not in offered:
-        raise InvalidNumber(f"{name} must be one of {', '.join(map(str, offered))}, got {value!r}.")
+        raise InvalidNumber(
+            "{name} must be one of {known}, got {value!r}.",
+            name=name,
+            known=", ".join(map(str, offered)),
+            value=value,
+        )
 
 
 LARGEST_LOG_GAMMA = 30.0

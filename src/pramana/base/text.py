@@ -25,6 +25,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InvalidNumber, harmless
 from pramana.types import Form
 
@@ -105,7 +106,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'
     """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    more = gettext(" and {number:,} more", number=len(names) - most) if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
@@ -116,7 +117,7 @@ def quoted(names: Sequence[str]) -> str:
     ("'a'", "'a' and 'b'", "'a', 'b' and 'c'")
     """
     marked = [f"'{name}'" for name in names]
-    return " and ".join(filter(None, (", ".join(marked[:-1]), marked[-1])))
+    return gettext(" and ").join(filter(None, (", ".join(marked[:-1]), marked[-1])))
 
 
 def as_it_is(names: Sequence[str]) -> str:
@@ -125,7 +126,8 @@ def as_it_is(names: Sequence[str]) -> str:
     >>> as_it_is(["w"]), as_it_is(["w", "region"])
     ('is released unchanged', 'are released unchanged')
     """
-    return "is released unchanged" if len(names) == 1 else "are released unchanged"
+    one, many = noop("is released unchanged"), noop("are released unchanged")
+    return gettext(one if len(names) == 1 else many)
 
 
 def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
@@ -134,8 +136,10 @@ def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
     >>> records_that(1, "holds", "hold", of="'a'"), records_that(1200, "is", "are")
     ("1 record of 'a' holds", '1,200 records are')
     """
-    who = f" of {of}" if of else ""
-    return f"{count:,} record{who} {one}" if count == 1 else f"{count:,} records{who} {many}"
+    words = noop("{count:,} record of {of} {verb}") if of else noop("{count:,} record {verb}")
+    if count != 1:
+        words = noop("{count:,} records of {of} {verb}") if of else noop("{count:,} records {verb}")
+    return gettext(words, count=count, of=of, verb=gettext(one if count == 1 else many))
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -144,7 +148,7 @@ def counted(count: int, one: str, many: str = "") -> str:
     >>> counted(1, "column"), counted(1200, "column"), counted(1, "column is", "columns are")
     ('1 column', '1,200 columns', '1 column is')
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{numeral(f'{count:,}')} {gettext(one if count == 1 else many or one + 's')}"
 
 
 def text_up(number: Number, digits: int = 4) -> str:

@@ -2,12 +2,13 @@
 
 A catalogue is ``base/locale/LANGUAGE.po``, which editors of translators read; Babel compiles it
 when its language is first asked for. Texts are marked by ``gettext`` in code, and by ``_`` and
-``trans`` in templates. Where no language is chosen, as in all files of a release, texts are
-English.
+``trans`` in templates; errors translate their messages where they are shown. Where no language is
+chosen, as in all files of a release, texts are English.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,9 +16,8 @@ from functools import cache
 from gettext import GNUTranslations
 from importlib.resources import files
 from io import BytesIO
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Final
-
-from pramana.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,6 +27,9 @@ ENGLISH: Final = "en"
 LANGUAGES: Final = {ENGLISH: "English", "de": "Deutsch"}
 MARKS: Final = {"de": str.maketrans(",.", ".,")}
 """Languages that write 1.234,5 for 1,234.5."""
+
+FIELD: Final = re.compile(r"\{(\w+)(!r)?(?::([^{}]*))?\}")
+"""The place of a value in a text, as in a format string; other braces are letters of the text."""
 
 _current: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
@@ -40,7 +43,12 @@ def language() -> str:
 def in_language(name: str) -> Iterator[None]:
     """All texts in here are in this language."""
     if name not in LANGUAGES:
-        raise InputError(f"The language must be one of {', '.join(LANGUAGES)}, got {name!r}.")
+        from pramana.errors import InputError  # errors translate themselves
+
+        known = ", ".join(LANGUAGES)
+        raise InputError(
+            "The language must be one of {known}, got {name!r}.", known=known, name=name
+        )
     token = _current.set(name)
     try:
         yield
@@ -64,6 +72,8 @@ def _catalogue(name: str) -> GNUTranslations:
         from babel.messages.mofile import write_mo
         from babel.messages.pofile import read_po
     except ImportError:
+        from pramana.errors import MissingExtra
+
         raise MissingExtra("Other languages need more: pip install 'pramana[studio]'.") from None
     text = files("pramana.base").joinpath("locale", f"{name}.po").read_bytes()
     compiled = BytesIO()
@@ -72,15 +82,26 @@ def _catalogue(name: str) -> GNUTranslations:
     return GNUTranslations(compiled)
 
 
-def gettext(text: str, /, **values: object) -> str:
-    """A text in the current language, with values in the place of their names.
+def gettext(text: str, /, **fields: object) -> str:
+    """A text in the current language, with fields in the place of their names.
 
-    >>> gettext("%(number)s columns", number=3)
-    '3 columns'
+    Numbers get the marks of the language.
+
+    >>> gettext("{number:,} columns", number=3000)
+    '3,000 columns'
     """
     if text and language() != ENGLISH:
         text = _catalogue(language()).gettext(text)
-    return text % values if values else text
+    return FIELD.sub(lambda place: _shown(place, fields), text) if fields else text
+
+
+def _shown(place: re.Match[str], fields: dict[str, object]) -> str:
+    name, quoted, form = place.groups()
+    if name not in fields:
+        return place[0]
+    value = fields[name]
+    text = repr(value) if quoted else format(value, form or "")
+    return numeral(text) if isinstance(value, Real) else text
 
 
 def noop(text: str) -> str:

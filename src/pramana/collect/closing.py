@@ -113,7 +113,9 @@ def collected_release(definition: Definition, store: Store) -> Release:
     """The release as it would be if the survey were closed now, in memory."""
     texts = list(store.records())
     if len(texts) < FEWEST:
-        raise InputError(f"A release needs at least two answers, and {len(texts)} were received.")
+        raise InputError(
+            "A release needs at least two answers, and {count} were received.", count=len(texts)
+        )
     certificate = certificate_of(definition, len(texts))
     return Release(certificate, open_table(released_table(definition, texts)))
 
@@ -143,15 +145,15 @@ def close_survey(
     recognised by comparing two releases. Closing again writes the same answers.
     """
     if to.exists():
-        raise OutputExists(f"{to} exists already. Choose another place for the release.")
+        raise OutputExists("{to} exists already. Choose another place for the release.", to=to)
     require_free(to, force=False)
     if sign_with is not None:
         signature_of(b"", sign_with)  # a key that cannot sign is found before anything is closed
     answers, minimum = store.count(), definition.survey.minimum
     if answers < minimum:
         raise InputError(
-            f"People were promised that nothing is published of fewer than {minimum:,} answers, "
-            f"and {answers:,} were received. Wait for more, or delete the answers.",
+            "People were promised that nothing is published of fewer than {limit:,} answers, and "
+            "{count:,} were received. Wait for more, or delete the answers.",
             code="too-few-answers",
             count=answers,
             limit=minimum,
@@ -167,8 +169,10 @@ def close_survey(
     except (OSError, PramanaError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
         raise InputError(
-            f"{why or 'It could not be written'}: the survey takes no more answers, and {to} was "
-            "not written. Remove the cause and close it again."
+            "{why}: the survey takes no more answers, and {to} was not written. Remove the cause "
+            "and close it again.",
+            why=why or "It could not be written",
+            to=to,
         ) from None
 
 
@@ -192,10 +196,11 @@ def _release_that_passes(definition: Definition, store: Store, *, accept_failed:
     if failed:
         details = "; ".join(f"{check.name}: {check.detail}" for check in failed)
         raise DoesNotHold(
-            f"A release of these answers would fail verification ({details}). Some answers "
-            "may be forged. See 'pramana collect status', or close with --accept-failed.",
+            "A release of these answers would fail verification ({details}). Some answers may be "
+            "forged. See 'pramana collect status', or close with --accept-failed.",
             code="failed-checks",
             checks=[check.name for check in failed],
+            details=details,
         )
     return release
 

@@ -193,7 +193,9 @@ class Definition:
         if self.stages is None and wave is not None:
             raise InputError("This survey is no panel: it has no waves.")
         if self.stages is not None and (wave is None or not 1 <= wave <= waves):
-            raise InputError(f"This survey is a panel: say which wave, from 1 to {waves}.")
+            raise InputError(
+                "This survey is a panel: say which wave, from 1 to {waves}.", waves=waves
+            )
         return self if wave is None else self.changed(wave=wave)
 
     @cached_property
@@ -240,9 +242,10 @@ class Definition:
         """Refuse to take answers under a guarantee that does not hold."""
         if self.overstated:
             raise AlteredRelease(
-                f"{DEFINITION} was altered, or made by a faulty version of pramana: it states more "
+                "{definition} was altered, or made by a faulty version of pramana: it states more "
                 "than its matrices guarantee. It accepts no more answers; 'pramana collect close' "
-                "states what is guaranteed for the answers received."
+                "states what is guaranteed for the answers received.",
+                definition=DEFINITION,
             )
 
     @property
@@ -299,8 +302,12 @@ class Definition:
         form = converted(parse(content, what=DEFINITION), DefinitionForm, what=DEFINITION)
         if form.version != VERSION:
             raise NotARelease(
-                f"{DEFINITION} has format version {form.version}, and this version of pramana "
-                f"reads {VERSION}. Serve and close the survey with pramana {form.pramana}."
+                "{definition} has format version {version}, and this version of pramana reads "
+                "{known}. Serve and close the survey with pramana {pramana}.",
+                definition=DEFINITION,
+                version=form.version,
+                known=VERSION,
+                pramana=form.pramana,
             )
         try:
             bare = cls(
@@ -324,10 +331,17 @@ class Definition:
             raise
         except PramanaError as error:
             way = way_out(form.pramana)
-            raise NotARelease(f"{DEFINITION} contradicts itself: {error} {way}") from None
+            raise NotARelease(
+                "{definition} contradicts itself: {error} {way}",
+                definition=DEFINITION,
+                error=error,
+                way=way,
+            ) from None
         if written != content:
             raise AlteredRelease(
-                f"{DEFINITION} was altered: its entries do not agree. {way_out(definition.maker)}"
+                "{definition} was altered: its entries do not agree. {way_out}",
+                definition=DEFINITION,
+                way_out=way_out(definition.maker),
             )
         return definition
 
@@ -338,7 +352,11 @@ class Definition:
         try:
             content = read_file(path)
         except InputError:
-            raise NotARelease(f"{folder} is not a survey folder: it has no {DEFINITION}.") from None
+            raise NotARelease(
+                "{folder} is not a survey folder: it has no {definition}.",
+                folder=folder,
+                definition=DEFINITION,
+            ) from None
         return cls.from_bytes(content)
 
     def signed(self, key_file: Path) -> Definition:
@@ -425,8 +443,9 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
             plan = design(survey.schema, *asked, records=survey.expected, method=name)
             if number_of_cells(plan.mechanism) > MOST_CELLS:
                 raise TooLarge(
-                    f"A survey may have at most {MOST_CELLS:,} cells over all its sets. Ask fewer "
-                    "questions, or offer fewer answers."
+                    "A survey may have at most {most_cells:,} cells over all its sets. Ask fewer "
+                    "questions, or offer fewer answers.",
+                    most_cells=MOST_CELLS,
                 )
             plans.append(plan)
         except PramanaError as error:
@@ -444,8 +463,9 @@ def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
     kept = max(draw.kept for together in definition.channel.asked for draw in together.draws)
     if kept >= MOST_KEPT:
         raise InvalidNumber(
-            f"Answers would be sent unchanged with a probability of {percent_up(kept)}, and the "
-            "page says that an answer may be random. Ask for a smaller epsilon or a larger k."
+            "Answers would be sent unchanged with a probability of {kept}, and the page says that "
+            "an answer may be random. Ask for a smaller epsilon or a larger k.",
+            kept=percent_up(kept),
         )
     return definition, best
 

@@ -104,32 +104,37 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name) or self.name == REPORTED:
-            raise self._wrong(f"name must be a word of letters, digits and _, got {self.name!r}")
+            raise self._wrong("name must be a word of letters, digits and _, got {column!r}.")
         if [self.listed, self.bins, self.points, self.months].count(None) != 3:
-            raise self._wrong(f"'{self.name}' must have one of answers, bins, points and months")
+            raise self._wrong("'{column}' must have one of answers, bins, points and months.")
         if self.points is not None and (self.optional or self.ask_if):
             raise self._wrong(
-                f"'{self.name}' has points: it cannot be optional, and cannot have ask_if"
+                "'{column}' has points: it cannot be optional, and cannot have ask_if."
             )
         answers = [] if self.points is not None else self._stated_answers()
         extra = {SKIPPED, NOT_SAID}.intersection(answers)
         if extra:
-            raise self._wrong(f"'{self.name}' lists '{extra.pop()}', which is added by itself")
+            raise self._wrong(
+                "'{column}' lists '{pop}', which is added by itself.", pop=extra.pop()
+            )
         if len(self.answers) > MOST_ANSWERS:
-            raise self._wrong(f"'{self.name}' may have at most {MOST_ANSWERS} answers")
+            raise self._wrong(
+                "'{column}' may have at most {most_answers} answers.", most_answers=MOST_ANSWERS
+            )
         if not {*self.texts} <= {*self.answers}:
-            raise self._wrong(f"labels of '{self.name}' must give texts for its answers")
+            raise self._wrong("labels of '{column}' must give texts for its answers.")
 
-    def _wrong(self, words: str) -> InvalidSchema:
-        return InvalidSchema(f"{words}.", column=self.name)
+    def _wrong(self, words: str, **fields: Any) -> InvalidSchema:
+        return InvalidSchema(words, column=self.name, **fields)
 
     def _stated_answers(self) -> list[str]:
         """The answers without those that are added."""
         if self.bins is not None:
             if len(self.bins) < 3 or not all(abs(edge) <= MOST_NUMBER for edge in self.bins):
                 raise self._wrong(
-                    f"bins of '{self.name}' must be at least three numbers in rising order, none "
-                    f"beyond {MOST_NUMBER:g}"
+                    "bins of '{column}' must be at least three numbers in rising order, none "
+                    "beyond {most_number:g}.",
+                    most_number=MOST_NUMBER,
                 )
             return [str(label) for label in Bins(self.bins).labels]
         if self.months is not None:
@@ -137,15 +142,15 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
             first, last = (12 * int(end[1]) + int(end[2]) - 1 if end else 0 for end in ends)
             if not 0 < first < last:
                 raise self._wrong(
-                    f"months of '{self.name}' must be the first and the last: 2020-01, 2026-12"
+                    "months of '{column}' must be the first and the last: 2020-01, 2026-12."
                 )
             return [f"{month // 12:04d}-{month % 12 + 1:02d}" for month in range(first, last + 1)]
         answers = [label_text(answer) for answer in self.listed or ()]
         if len(answers) < 2 or len({*answers}) < len(answers) or not all(map(str.strip, answers)):
-            raise self._wrong(f"'{self.name}' must have at least two answers, each listed once")
+            raise self._wrong("'{column}' must have at least two answers, each listed once.")
         if any(CONTROL.search(answer) or LINE_BREAK.search(answer) for answer in answers):
             raise self._wrong(
-                f"Answers of '{self.name}' must hold no line breaks and no control characters"
+                "Answers of '{column}' must hold no line breaks and no control characters."
             )
         return answers
 
@@ -179,8 +184,10 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
             value = math.nan
         if not low <= value <= high:
             raise OutsideDomain(
-                f"The answer to '{self.name}' must be a number from {low:g} to {high:g}.",
+                "The answer to '{column}' must be a number from {low:g} to {high:g}.",
                 column=self.name,
+                low=low,
+                high=high,
             )
         marks = self.domain.marks
         steps = math.floor((value - low) / self.step + 0.5)
@@ -277,23 +284,30 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
             raise InvalidSchema("A panel must state both waves, at least 2, and all_waves_epsilon.")
         if not 1 <= len(self.questions) <= MOST_QUESTIONS:
             raise InvalidSchema(
-                f"A survey must ask between 1 and {MOST_QUESTIONS} questions, got "
-                f"{len(self.questions)}."
+                "A survey must ask between 1 and {most_questions} questions, got {count}.",
+                most_questions=MOST_QUESTIONS,
+                count=len(self.questions),
             )
         if not 2 <= self.expected <= MOST_PEOPLE:
-            raise InvalidSchema(f"expected must lie between 2 and {MOST_PEOPLE:,} people.")
+            raise InvalidSchema(
+                "expected must lie between 2 and {most_people:,} people.", most_people=MOST_PEOPLE
+            )
         if not 2 <= self.minimum <= self.expected:
             raise InvalidSchema(
-                f"minimum must lie between 2 and {self.expected:,}, the number expected, got "
-                f"{self.minimum:,}.",
+                "minimum must lie between 2 and {expected:,}, the number expected, got "
+                "{minimum:,}.",
                 entry="minimum",
+                expected=self.expected,
+                minimum=self.minimum,
             )
         for name, number in self.target.items():
             if isinstance(number, int) and abs(number) > MOST_NUMBER:
-                raise InvalidSchema(f"{name} is too large.")
+                raise InvalidSchema("{name} is too large.", name=name)
             if name.endswith("epsilon") and number > MOST_EPSILON:
                 raise InvalidSchema(
-                    f"{name} must be at most {MOST_EPSILON}: a larger one guarantees nothing."
+                    "{name} must be at most {most_epsilon}: a larger one guarantees nothing.",
+                    name=name,
+                    most_epsilon=MOST_EPSILON,
                 )
         self._check_questions()
         _check_words(self.words)
@@ -303,32 +317,46 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
     def _check_translation(self, language: str, texts: Translation) -> None:
         where = f"translations.{language}"
         if language == self.language:
-            raise InvalidSchema(f"{where} must be another language than that of the survey.")
+            raise InvalidSchema(
+                "{where} must be another language than that of the survey.", where=where
+            )
         _check_words(texts.words)
         named = {question.name: question for question in self.questions}
         for name in (*texts.questions, *texts.answers):
             if name not in named:
-                raise InvalidSchema(f"{where} names a question '{name}', and there is none.")
+                raise InvalidSchema(
+                    "{where} names a question '{name}', and there is none.", where=where, name=name
+                )
         for name, answers in texts.answers.items():
             if not {*answers} <= {*named[name].answers}:
-                raise InvalidSchema(f"{where}.answers.{name} must give texts for its answers.")
+                raise InvalidSchema(
+                    "{where}.answers.{name} must give texts for its answers.",
+                    where=where,
+                    name=name,
+                )
 
     def _check_questions(self) -> None:
         before: dict[str, SurveyQuestion] = {}
         for question in self.questions:
             if question.name in before:
-                raise InvalidSchema(f"Two questions are named '{question.name}'. Rename one.")
+                raise InvalidSchema(
+                    "Two questions are named '{question}'. Rename one.", question=question.name
+                )
             for name, answers in question.conditions().items():
                 if name not in before:
                     raise InvalidSchema(
-                        f"ask_if of '{question.name}' must name a question before it, got '{name}'."
+                        "ask_if of '{question}' must name a question before it, got '{name}'.",
+                        question=question.name,
+                        name=name,
                     )
                 if before[name].points is not None:
-                    raise InvalidSchema(f"ask_if cannot name '{name}', which has points.")
+                    raise InvalidSchema("ask_if cannot name '{name}', which has points.", name=name)
                 if not answers or not {*answers} <= {*before[name].answers}:
                     raise InvalidSchema(
-                        f"ask_if of '{question.name}' must list answers of '{name}': "
-                        f"{', '.join(before[name].answers)}."
+                        "ask_if of '{question}' must list answers of '{name}': {answers}.",
+                        question=question.name,
+                        name=name,
+                        answers=", ".join(before[name].answers),
                     )
             before[question.name] = question
 
@@ -420,11 +448,13 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
         except InputError as error:
             raise InvalidSchema(str(error)) from None
         except UnicodeDecodeError:
-            raise InvalidSchema(f"The survey file {path} cannot be read as UTF-8 text.") from None
+            raise InvalidSchema(
+                "The survey file {path} cannot be read as UTF-8 text.", path=path
+            ) from None
         try:
             return read_survey(text), text
         except PramanaError as error:
-            raise error.reworded(f"{path}: {error}") from None
+            raise error.reworded("{path}: {error}", path=path, error=error) from None
 
 
 def read_survey(text: str) -> Survey:
@@ -451,7 +481,8 @@ def read_survey(text: str) -> Survey:
     form["target"] = {name: form.pop(name) for name in letters if name in form}
     if not form["target"]:
         raise InvalidSchema(
-            f"A survey must state a target, one of {', '.join(letters)}: such as k = 20."
+            "A survey must state a target, one of {letters}: such as k = 20.",
+            letters=", ".join(letters),
         )
     if isinstance(form.get("expected"), int):
         form.setdefault("minimum", max(2, -(-form["expected"] // 2)))
@@ -462,7 +493,9 @@ def read_survey(text: str) -> Survey:
             raise error.__cause__ from None
         what, _, where = str(error).partition(" - at `$")
         place = where.strip(".`") or "the survey"
-        raise InvalidSchema(f"The survey file is not valid at {place}: {what}.") from None
+        raise InvalidSchema(
+            "The survey file is not valid at {place}: {what}.", place=place, what=what
+        ) from None
 
 
 def survey_toml(form: Mapping[str, Any]) -> str:
@@ -485,19 +518,25 @@ def _check_words(words: Mapping[str, str]) -> None:
     """Refuse words that the page does not have, or that leave out what is filled in."""
     for word, text in words.items():
         if word not in WORDS:
-            raise InvalidSchema(f"[words] has an unknown entry '{word}'.")
+            raise InvalidSchema("[words] has an unknown entry '{word}'.", word=word)
         for mark in PLACEHOLDER.findall(WORDS[word]):
             if mark not in text:
-                raise InvalidSchema(f"words.{word} must contain {mark}.")
+                raise InvalidSchema("words.{word} must contain {mark}.", word=word, mark=mark)
 
 
 def _check_texts(value: Any, place: str) -> None:
     """Refuse long texts, and characters that screens and programs obey and nobody sees."""
     if isinstance(value, str):
         if len(value) > MOST_LETTERS:
-            raise InvalidSchema(f"{place} must be a text of at most {MOST_LETTERS:,} letters.")
+            raise InvalidSchema(
+                "{place} must be a text of at most {most_letters:,} letters.",
+                place=place,
+                most_letters=MOST_LETTERS,
+            )
         if CONTROL.search(value):
-            raise InvalidSchema(f"{place} must hold no control characters but line breaks.")
+            raise InvalidSchema(
+                "{place} must hold no control characters but line breaks.", place=place
+            )
     elif isinstance(value, dict | list):
         entries = value.items() if isinstance(value, dict) else enumerate(value, 1)
         for name, inner in entries:

@@ -58,7 +58,7 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
     """Make a survey folder from a survey file."""
     survey, text = Survey.load_with_text(source)
     if to.exists():
-        raise OutputExists(f"{to} exists already. Choose another place for the survey.")
+        raise OutputExists("{to} exists already. Choose another place for the survey.", to=to)
     definition, plan = define(survey, text)
     page, trial = pages_of(definition)
     definition = definition.changed(page=hashlib.sha256(page).hexdigest())
@@ -99,9 +99,13 @@ def _loaded(folder: Path) -> tuple[Definition, bytes]:
     try:
         page = read_file(folder / PAGE, what="page")
     except InputError:
-        raise InputError(f"{folder} has no {PAGE}. Make the survey anew.") from None
+        raise InputError(
+            "{folder} has no {page}. Make the survey anew.", folder=folder, page=PAGE
+        ) from None
     if hashlib.sha256(page).hexdigest() != definition.page:
-        raise AlteredRelease(f"{folder / PAGE} is not the page of the definition: it was altered.")
+        raise AlteredRelease(
+            "{folder} is not the page of the definition: it was altered.", folder=folder / PAGE
+        )
     return definition, page
 
 
@@ -121,7 +125,12 @@ def _require_fitting(definition: Definition) -> None:
         if not failed:
             return
         wrong = f"{failed[0]} does not fit the survey"
-    raise AlteredRelease(f"{DEFINITION} was altered: {wrong}. {way_out(definition.maker)}")
+    raise AlteredRelease(
+        "{definition} was altered: {wrong}. {way_out}",
+        definition=DEFINITION,
+        wrong=wrong,
+        way_out=way_out(definition.maker),
+    )
 
 
 def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
@@ -132,38 +141,50 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     """
     definition, page = load_survey(folder)
     same = page == page_of(definition)
-    by = f"made by pramana {definition.maker}"
-    follows = f"guarantees and matrices recomputed; survey {definition.identity}"
-    about_page = (
-        f"{'' if same else 'not '}the page that this version makes of it; "
-        f"SHA-256 {definition.page}{'' if same else f'; {by}: check it with that one'}"
-    )
+    follows = "guarantees and matrices recomputed; survey {survey}"
+    about_page = "the page that this version makes of it; SHA-256 {digest}"
+    if not same:
+        about_page = (
+            "not the page that this version makes of it; SHA-256 {digest}; made by pramana "
+            "{version}: check it with that one"
+        )
     checks = [
-        Check.decided("definition", True, follows),
-        _check_of_words(definition, by),
-        Check.decided("page", same, about_page),
+        Check.decided("definition", True, follows, survey=definition.identity),
+        _check_of_words(definition),
+        Check.decided("page", same, about_page, digest=definition.page, version=definition.maker),
     ]
     if key is not None:
         signed = definition.signature is not None and definition.has_signature_of(key)
-        checks.append(Check.decided("signature", signed, f"{'' if signed else 'not '}by this key"))
+        checks.append(
+            Check.decided("signature", signed, "by this key" if signed else "not by this key")
+        )
     elif definition.signature is not None:
         checks.append(Check.asserted("signature", "signed; give the public key of the office"))
     return Verdict(tuple(checks))
 
 
-def _check_of_words(definition: Definition, by: str) -> Check:
+def _check_of_words(definition: Definition) -> Check:
     """Whether people read the consent text of this version; the office's own is not checked."""
     changed = [
         word
         for word, text in definition.survey.words.items()
         if text != definition.survey.translation[word]
     ]
-    words = f"texts written by the office, which are not checked: {', '.join(changed)}"
+    names = ", ".join(changed)
     if definition.consent() != consent_of(definition):
-        differs = f"this version has other texts; {by}: check it with that one"
-        return Check.decided("words", False, f"{differs}; {words}" if changed else differs)
+        words = "this version has other texts; made by pramana {version}: check it with that one"
+        if changed:
+            words = (
+                "this version has other texts; made by pramana {version}: check it with that one; "
+                "texts written by the office, which are not checked: {names}"
+            )
+        return Check.decided("words", False, words, version=definition.maker, names=names)
     if changed:
-        return Check.asserted("words", f"{words}; all else is the text of this version")
+        words = (
+            "texts written by the office, which are not checked: {names}; all else is the text of "
+            "this version"
+        )
+        return Check.asserted("words", words, names=names)
     return Check.decided("words", True, "the texts of the page are the texts of this version")
 
 
@@ -195,8 +216,10 @@ def opened_store(
 def _opened(folder: Path, definition: Definition, database: str | None) -> Iterator[Store]:
     if database is None and kept_elsewhere(folder):
         raise InputError(
-            f"The answers to the survey in {folder} are kept in a database: name it by --database "
-            f"URL. (If that is no longer so, remove {folder / ELSEWHERE}.)"
+            "The answers to the survey in {folder} are kept in a database: name it by --database "
+            "URL. (If that is no longer so, remove {elsewhere}.)",
+            folder=folder,
+            elsewhere=folder / ELSEWHERE,
         )
     place = database or _store_file(folder, definition)
     try:
@@ -209,7 +232,9 @@ def _opened(folder: Path, definition: Definition, database: str | None) -> Itera
             raise
         why = reason_of(error, folder)
         where = folder if database is None else "the database"
-        raise InputError(f"The answers in {where} cannot be read or written: {why}.") from None
+        raise InputError(
+            "The answers in {where} cannot be read or written: {why}.", where=where, why=why
+        ) from None
 
 
 @contextmanager
@@ -250,9 +275,11 @@ def invite(
     panel they may answer in the waves that are not closed.
     """
     if not 1 <= number <= MOST_CODES:
-        raise InputError(f"The number of codes must lie between 1 and {MOST_CODES:,}.")
+        raise InputError(
+            "The number of codes must lie between 1 and {most_codes:,}.", most_codes=MOST_CODES
+        )
     if to.exists():
-        raise OutputExists(f"{to} exists already. Choose another place for the codes.")
+        raise OutputExists("{to} exists already. Choose another place for the codes.", to=to)
     if not definition.survey.codes:
         raise InputError("This survey takes no codes: its file must say codes = true.")
     require_free(to, force=False)

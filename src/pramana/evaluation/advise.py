@@ -19,6 +19,7 @@ import numpy as np
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
 from pramana.base.text import Shown, as_tables, json_fields, listed, text_down
+from pramana.base.translation import gettext, noop, numeral
 from pramana.engine.base import open_source
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.audit import schema_of
@@ -122,13 +123,13 @@ class Advice(Shown):
         """The recommendation in words."""
         lines = []
         if self.refused_columns:
-            lines.append(f"protect refuses this table: {self.refused_columns}")
+            lines.append(gettext("protect refuses this table: {why}", why=self.refused_columns))
         best = self.best
         if best is None:
             lines.append(
-                "No method answers every question."
+                gettext("No method answers every question.")
                 if self.done
-                else "No method could be tried; see the notes."
+                else gettext("No method could be tried; see the notes.")
             )
         elif not best.usable:
             lines += self._unusable(best)
@@ -136,64 +137,100 @@ class Advice(Shown):
             lines += self._choice(best)
         if self.unprotected and not self.refused_columns:
             lines.append(
-                "Every release of these columns is amber, whatever the method. "
-                f"{self.unprotected} Drop "
-                "or coarsen such a column, or declare the range of a number, so that it is "
-                "randomised (option --range of describe)."
+                gettext(
+                    "Every release of these columns is amber, whatever the method. {found} Drop or "
+                    "coarsen such a column, or declare the range of a number, so that it is "
+                    "randomised (option --range of describe).",
+                    found=self.unprotected,
+                )
             )
-        lines += [
-            f"{trial.scenario.title} cannot answer: {', '.join(trial.unanswered)}."
-            for trial in self.done
-            if trial.unanswered
+        return lines + self.unanswered
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Which method cannot answer which questions, in words."""
+        words = noop("{method} cannot answer: {questions}.")
+        return [
+            gettext(words, method=one.scenario.title, questions=", ".join(one.unanswered))
+            for one in self.done
+            if one.unanswered
         ]
-        return lines
 
     def _unusable(self, best: MethodTrial) -> list[str]:
         """No method is usable: the best one, and the changes that would make one so."""
-        most = f"each question within {100 * PRECISE:g} % in the median"
+        most = gettext("each question within {share:g} % in the median", share=100 * PRECISE)
         if not best.questions:
-            most = f"a typical table within {100 * USABLE:g} %"
-        first = (
-            f"Not publishable: no method is usable at k = {text_down(1 / self.chance, 6)}. Usable "
-            f"is {most}; the best is {best.scenario.title}, and {_error_words(best)}."
+            most = gettext("a typical table within {share:g} %", share=100 * USABLE)
+        first = gettext(
+            "Not publishable: no method is usable at k = {k}. Usable is {most}; the best is "
+            "{method}, and {error}.",
+            k=numeral(text_down(1 / self.chance, 6)),
+            most=most,
+            method=best.scenario.title,
+            error=_error_words(best),
         )
         asked = bool(best.questions)
         helping = [change for change in self.ways if asked or change.error <= USABLE]
         if helping:
             gains = [change.gain for change in helping]
-            return [first, "Each of these changes makes one usable:", *gains]
-        remedy = "Lower k, or release fewer or coarser keys."
-        return [first, f"No single change of the schema makes one usable. {remedy}"]
+            return [first, gettext("Each of these changes makes one usable:"), *gains]
+        remedy = noop(
+            "No single change of the schema makes one usable. Lower k, or release fewer or coarser "
+            "keys."
+        )
+        return [first, gettext(remedy)]
 
     def _choice(self, best: MethodTrial) -> list[str]:
         """The recommended method, and why it and no other one."""
         within = [one for one in self.done if one.exposure <= self.chance and not one.unanswered]
         beyond = [one for one in self.done if one.exposure > self.chance]
-        bound = f"at most {in_percent(self.chance)} of people"
-        reason = f"no method identifies {bound}, and this one exceeds it least"
+        bound = gettext("at most {share} of people", share=in_percent(self.chance))
+        reason = gettext("no method identifies {bound}, and this one exceeds it least", bound=bound)
         if within:
             others = ", ".join(
                 f"{one.scenario.title} {share_text(one.error)}" for one in within if one is not best
             )
-            reason = f"only this method answers every question and identifies {bound}"
+            reason = gettext(
+                "only this method answers every question and identifies {bound}", bound=bound
+            )
             if others:
-                reason = f"it has the least error of the methods that identify {bound} ({others})"
+                reason = gettext(
+                    "it has the least error of the methods that identify {bound} ({others})",
+                    bound=bound,
+                    others=others,
+                )
             if others and best is not min(within, key=lambda one: one.error):
-                what = "its release is green"
+                words = noop(
+                    "its release is green; errors of others that identify {bound}: {others}"
+                )
                 if not best.publishable:
-                    what = "it leaves fewest unique records unchanged"
-                reason = f"{what}; errors of others that identify {bound}: {others}"
-        lines = [f"Take {best.scenario.name}: {_error_words(best)}; {reason}."]
+                    words = noop(
+                        "it leaves fewest unique records unchanged; errors of others that identify "
+                        "{bound}: {others}"
+                    )
+                reason = gettext(words, bound=bound, others=others)
+        lines = [
+            gettext(
+                "Take {method}: {error}; {reason}.",
+                method=best.scenario.name,
+                error=_error_words(best),
+                reason=reason,
+            )
+        ]
         if best.verdict is not None and not best.publishable and not self.unprotected:
-            colour, sentence = best.verdict.colour, best.verdict.sentence
-            lines.insert(0, f"Not publishable as it is, because it would be {colour}. {sentence}")
+            words = noop("Not publishable as it is, because it would be {colour}. {sentence}")
+            colour = gettext(str(best.verdict.colour))
+            lines.insert(0, gettext(words, colour=colour, sentence=best.verdict.sentence))
         if beyond and within:
             names = ", ".join(f"{one.scenario.title} {in_percent(one.exposure)}" for one in beyond)
             lines.append(
-                f"More than {in_percent(self.chance)} are identified, or unique and released "
-                f"unchanged: {names}."
+                gettext(
+                    "More than {share} are identified, or unique and released unchanged: {names}.",
+                    share=in_percent(self.chance),
+                    names=names,
+                )
             )
-        lines.append(f"{best.scenario.method}: {best.method.when}")
+        lines.append(f"{best.scenario.method}: {gettext(best.method.when)}")
         lacks = _not_covered(best)
         return [*lines, lacks] if lacks else lines
 
@@ -333,16 +370,20 @@ def _not_covered(trial: MethodTrial) -> str:
     if trial.plan is None or not trial.plan.method.data_dependent:
         return ""
     claim = next(iter(trial.plan.claims), None)
-    words = "" if claim is None else f" {claim.attained.assumption}"
-    return f"It uses the data, so no epsilon covers it.{words}"
+    words = "" if claim is None else f" {gettext(claim.attained.assumption)}"
+    return gettext("It uses the data, so no epsilon covers it.") + words
 
 
 def _error_words(trial: MethodTrial) -> str:
     """The error in words, question by question where they were asked in words."""
     if not trial.questions:
-        return f"the error of a typical table is {share_text(trial.error)}"
+        return gettext("the error of a typical table is {share}", share=share_text(trial.error))
     each = "; ".join(question.words for question in trial.questions)
-    return f"the error of its answers is {share_text(trial.error)} ({each})"
+    return gettext(
+        "the error of its answers is {share} ({each})",
+        share=share_text(trial.error),
+        each=each,
+    )
 
 
 def advise(
@@ -372,7 +413,7 @@ def advise(
         progress: is called after each method.
     """
     if not k >= 2:
-        raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
+        raise InvalidNumber("k must be a number at or above 2, got {k!r}.", k=k)
     described = schema_of(schema)
     opened = open_source(table, schema=described)
     described = settled(described, opened)
@@ -455,7 +496,13 @@ def _usable_changes(asker: _Asker, best: MethodTrial) -> Iterator[SchemaSuggesti
     changes = []
     if free:
         change = SchemaSuggestion(
-            f"Without {listed(free)}", "", DROPPED, 0.0, best.error, without=free, origin=origin
+            gettext("Without {columns}", columns=listed(free)),
+            "",
+            DROPPED,
+            0.0,
+            best.error,
+            without=free,
+            origin=origin,
         )
         changes.append((change, without_columns(schema, free)))
     for key in (key for key in keys if key.name in wanted):
@@ -511,7 +558,7 @@ def _require_one(tried: Sequence[MethodTrial]) -> None:
     each = " ".join(f"{listed(titles, 12)}: {note}" for note, titles in of_note.items())
     columns = (refusal.fields.get("column") for refusal in refusals)
     column = next((name for name in columns if name is not None), None)
-    words = notes[0] if len(notes) == 1 else f"No method can be tried. {each}"
+    words = notes[0] if len(notes) == 1 else gettext("No method can be tried. {each}", each=each)
     raise Infeasible(words, column=column)
 
 

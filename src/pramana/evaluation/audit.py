@@ -21,6 +21,7 @@ from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.base.text import Shown, counted, json_fields
+from pramana.base.translation import gettext, noop
 from pramana.engine.base import open_original, open_source
 from pramana.errors import (
     DoesNotHold,
@@ -74,15 +75,15 @@ QUICK = 4_000
 SAMPLED = 5_000
 """People who are linked where all are more than can be compared."""
 
-NO_MATRICES = (
+NO_MATRICES = noop(
     "This release has no matrices, so the mechanism cannot be run again: the strongest linker, "
     "inference and the distance to the closest record were not measured."
 )
-GROUPED = (
+GROUPED = noop(
     "Keys were replaced within groups, without matrices: only the nearest record is tried. Values "
     "that all members of a group share are not hidden."
 )
-WITHHELD = (
+WITHHELD = noop(
     "The matrices of this release are withheld, so that the mechanism cannot be run again: the "
     "strongest linker, inference and the distance to the closest record were not measured. In "
     "Python, audit(..., mechanism=...) takes the matrices that the steward keeps."
@@ -154,8 +155,10 @@ def mechanism_of(
     randomised = {column.name for column in schema.randomised}
     if set(mechanism.columns) != randomised:
         raise InputError(
-            f"The matrices are of another release: they randomise {len(mechanism.columns)} "
-            f"columns, and this release randomises {len(randomised)} others."
+            "The matrices are of another release: they randomise {count} columns, and this "
+            "release randomises {others} others.",
+            count=len(mechanism.columns),
+            others=len(randomised),
         )
     try:
         for step in mechanism.steps:
@@ -222,15 +225,18 @@ class ReleaseAudit(Shown):
     @property
     def standing_out(self) -> str:
         """How many records no other looks like, before and after; of reports, among their set."""
-        after = f", {self.after.uniques:,} after"
+        after = gettext(", {uniques:,} after", uniques=self.after.uniques)
         if self.after.by_set:
-            after = (
-                f"; after, {self.after.uniques:,} on their reported keys, among the records with "
-                "the same attribute set"
+            after = gettext(
+                "; after, {uniques:,} on their reported keys, among the records with "
+                "the same attribute set",
+                uniques=self.after.uniques,
             )
-        return (
-            f"Unique on their keys: {counted(self.before.uniques, 'record')} before{after}; a "
-            "unique record in the release has random values."
+        return gettext(
+            "Unique on their keys: {records} before{after}; a "
+            "unique record in the release has random values.",
+            records=counted(self.before.uniques, "record"),
+            after=after,
         )
 
     @property
@@ -247,8 +253,9 @@ class ReleaseAudit(Shown):
     def verdict(self) -> str:
         """Whether guarantees hold, in words."""
         if not self.tested:
-            return "no guarantee was tested"
-        return "no guarantee is exceeded" if self.holds else "A GUARANTEE IS EXCEEDED"
+            return gettext("no guarantee was tested")
+        words = noop("no guarantee is exceeded") if self.holds else noop("A GUARANTEE IS EXCEEDED")
+        return gettext(words)
 
     def require(self) -> None:
         """Raise for the first guarantee that is exceeded."""
@@ -263,7 +270,11 @@ class ReleaseAudit(Shown):
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it."""
-        return f"Audit of a release of {self.records:,} records: {self.verdict}", self.sentences()
+        return gettext(
+            "Audit of a release of {records:,} records: {verdict}",
+            records=self.records,
+            verdict=self.verdict,
+        ), self.sentences()
 
     def to_json(self) -> Form:
         """Values for JSON."""
@@ -300,15 +311,19 @@ def audit_release(
         checks = against_original(certificate, release.opened, original)
         failed = [check for check in checks if not check.ok]
         if failed:
-            more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+            more = gettext(", and {number} more", number=len(failed) - 1) if len(failed) > 1 else ""
             raise DoesNotHold(
-                f"The original does not belong to this release: '{failed[0].name}' "
-                f"fails ({failed[0].detail}){more}."
+                "The original does not belong to this release: '{failed}' fails ({detail}){more}.",
+                failed=failed[0].name,
+                detail=failed[0].detail,
+                more=more,
             )
     if original.rows < FEWEST_TRIALS:
         raise InvalidTable(
-            f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
-            f"{original.rows}."
+            "An interval needs at least {fewest_trials} records to attack, and the release has "
+            "{rows}.",
+            fewest_trials=FEWEST_TRIALS,
+            rows=original.rows,
         )
     say("Counting unique records, before and after")
     keys = [column.name for column in certificate.schema.keys]
@@ -331,7 +346,9 @@ def audit_release(
         households=homes,
         file_risk=release.file_risk,
         publishable=verdict_of(
-            certificate, release.file_risk, failed="an attack breaks a guarantee" if broken else ""
+            certificate,
+            release.file_risk,
+            failed=gettext("an attack breaks a guarantee") if broken else "",
         ),
     )
 
@@ -350,7 +367,7 @@ def _attacked(
     if certificate.nature.grouped:
         say("Forming groups and linking records")
         linked = grouped_linkage(certificate, original, bound=bound, keystream=keystream)
-        return [linked], None, [GROUPED]
+        return [linked], None, [gettext(GROUPED)]
     measured: list[Measured] = []
     notes: list[str] = []
 
@@ -363,7 +380,7 @@ def _attacked(
     matrices = mechanism or certificate.mechanism
     if matrices is None or not matrices.columns:
         say("Linking records")
-        notes.append(WITHHELD if certificate.nature.withholds_matrices else NO_MATRICES)
+        notes.append(gettext(WITHHELD if certificate.nature.withholds_matrices else NO_MATRICES))
         attempt(
             lambda: [withheld_linkage(certificate, original, release.opened, keystream=keystream)]
         )
@@ -374,7 +391,7 @@ def _attacked(
     try:
         links = Links.of(certificate.schema, matrices, people, keystream=keystream)
     except TooLarge as error:  # people are too many and too different
-        notes.append(f"Nobody was linked: {error}")
+        notes.append(gettext("Nobody was linked: {error}", error=error))
     homes = None if household is None else _households(household, original, links)
     if links is not None:
         measured += links.risks(bound=bound, keystream=keystream)
@@ -400,7 +417,7 @@ def _households(name: str, original: OpenedTable, links: Links | None) -> Househ
     """A household is found if the strongest linker finds one of its people."""
     if name not in original.schema.names:
         raise UnknownColumn(
-            f"The original has no column '{name}' that could number households.", column=name
+            "The original has no column '{column}' that could number households.", column=name
         )
     chances = None if links is None else links.of_people(original.rows)
     if chances is None:
@@ -576,8 +593,10 @@ class AttackResult(Shown):
 
     def shown(self) -> tuple[str, tuple[str, ...]]:
         """As the prompt and notebooks show it."""
-        words = "the guarantee holds" if self.holds else "A GUARANTEE IS EXCEEDED"
-        return f"Attack {self.name}: {words}", self.sentences
+        words = gettext("A GUARANTEE IS EXCEEDED")
+        if self.holds:
+            words = gettext("the guarantee holds")
+        return gettext("Attack {name}: {words}", name=self.name, words=words), self.sentences
 
     def to_json(self) -> Form:
         """Values for JSON."""
@@ -609,7 +628,9 @@ def attack(
         composed = compose_releases([release.certificate for release in releases], owned=owned)
         return AttackResult("composition", tuple(composed.sentences()), composed.to_json())
     if len(releases) != 1:
-        raise InvalidNumber(f"The attack {name} takes one release, got {len(releases)}.")
+        raise InvalidNumber(
+            "The attack {name} takes one release, got {count}.", name=name, count=len(releases)
+        )
     (release,) = releases
     certificate = release.certificate
     schema = certificate.schema
@@ -627,8 +648,9 @@ def attack(
         released = read_released(schema, require_matrices(certificate), release.opened)
     else:
         raise InvalidNumber(
-            f"The attack {name} needs a table of what the attacker knows (--knowledge FILE). The "
-            "worst case is the original data."
+            "The attack {name} needs a table of what the attacker knows (--knowledge FILE). The "
+            "worst case is the original data.",
+            name=name,
         )
     mechanism, keystream = require_matrices(certificate), Keystream.from_seed(seed)
     if name == AttackName.REPEATED:

@@ -13,13 +13,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from pramana.base.randomness import Keystream
 from pramana.base.text import as_table
+from pramana.base.translation import gettext, noop
 from pramana.errors import PramanaError
 from pramana.evaluation.cli_hints import CliHints, Hint
 from pramana.evaluation.questions import (
@@ -66,7 +67,7 @@ from pramana.types import FloatArray, IntArray
 
 MOST_TABLES = 8
 CLEARLY = 1.15
-HERE = "On these data (not for publication): "
+HERE: Final = noop("On these data (not for publication): ")
 
 
 def preview_plan(
@@ -85,7 +86,7 @@ def preview_plan(
     if opened is not None:
         means = mean_error_sentence(mean_errors(plan, opened), here=True)
         if means is not None:
-            yield Hint(f"{HERE}{means[0].lower()}{means[1:]}")
+            yield Hint(f"{gettext(HERE)}{means[0].lower()}{means[1:]}")
     yield from map(Hint, grid_words(plan))
     expected = typical_error(plan)
     if expected is None:
@@ -121,7 +122,9 @@ def _group_sentences(plan: Plan, method: Grouped, opened: OpenedTable) -> Iterat
                 continue
     if errors:
         error = share_text(float(np.median(errors)))
-        yield f"The error of a typical table of keys is {error} of the records."
+        yield gettext(
+            "The error of a typical table of keys is {error} of the records.", error=error
+        )
 
 
 def _table_sentences(plan: Plan, here: ExpectedError | None, draws: DrawErrors) -> Iterator[str]:
@@ -142,22 +145,32 @@ def _table_sentences(plan: Plan, here: ExpectedError | None, draws: DrawErrors) 
     releases = ""
     if number:
         releases = (
-            ", in one trial release"
+            gettext(", in one trial release")
             if number == 1
-            else f", smallest to largest in {number} trial releases"
+            else gettext(", smallest to largest in {number} trial releases", number=number)
         )
-    first = f"{HERE}errors" if here is not None or draws else "Errors"
-    what = "planned" if wanted else "two-way"
-    yield f"{first} of {what} tables{releases}: {shown}."
+    words = noop("Errors of two-way tables{releases}: {shown}.")
+    if here is not None or draws:
+        words = noop(
+            "On these data (not for publication): errors of two-way tables{releases}: {shown}."
+        )
+    if wanted:
+        words = noop("Errors of planned tables{releases}: {shown}.")
+    if wanted and (here is not None or draws):
+        words = noop(
+            "On these data (not for publication): errors of planned tables{releases}: {shown}."
+        )
+    yield gettext(words, releases=releases, shown=shown)
     # A table without an expected error comes from a model: it has no unbiased estimate.
     foreseen = {frozenset(table) for table in known}
     middle = typical(on_average(draws), [t for t in draws if frozenset(t) in foreseen])
     unbiased = typical_error(replace(plan, expected_error=expected))
     if middle is not None and unbiased is not None and unbiased > CLEARLY * middle:
-        yield (
-            f"The error of a typical table is {share_text(middle)} with the default estimate and "
-            f"{share_text(unbiased)} with the unbiased estimate (--method unbiased)."
-        )
+        yield gettext(
+            "The error of a typical table is {error} with the default estimate and {unbiased} with "
+            "the unbiased estimate (--method unbiased).",
+            error=share_text(middle), unbiased=share_text(unbiased),
+        )  # fmt: skip
 
 
 def _shown(errors: DrawErrors, *, of: int = 0) -> str:
@@ -165,11 +178,11 @@ def _shown(errors: DrawErrors, *, of: int = 0) -> str:
     names = list(errors)[:MOST_TABLES]
     spans = (dict.fromkeys(share_text(end(errors[table])) for end in (min, max)) for table in names)
     shown = ", ".join(
-        f"{as_table(table, marks='*,')} {' to '.join(span)}"
+        f"{as_table(table, marks='*,')} {gettext(' to ').join(span)}"
         for table, span in zip(names, spans, strict=True)
     )
     more = max(of, len(errors)) - len(names)
-    return f"{shown} and {more} more" if more > 0 else shown
+    return gettext("{shown} and {more} more", shown=shown, more=more) if more > 0 else shown
 
 
 def _pairs_left_out(plan: Plan) -> Iterator[str]:
@@ -183,8 +196,12 @@ def _pairs_left_out(plan: Plan) -> Iterator[str]:
     if left:
         pairs = ", ".join(as_table(pair, marks="*,") for pair in left)
         yield (
-            f"No attribute set contains {pairs}: more than {CATEGORY_LIMIT:,} cells. Coarsen one "
-            "of them for a table of both."
+            gettext(
+                "No attribute set contains {pairs}: more than {most:,} cells. Coarsen one of them "
+                "for a table of both.",
+                pairs=pairs,
+                most=CATEGORY_LIMIT,
+            )
         )
 
 
@@ -197,9 +214,14 @@ def _unnamed_columns(
         errors = on_average(trial_errors(plan, opened, [(name,) for name in names]))
         if errors:
             means = {table: [error] for table, error in errors.items()}
-            yield Hint(f"{HERE}errors of columns in no table: {_shown(means)}.")
+            yield Hint(
+                gettext(
+                    "On these data (not for publication): errors of columns in no table: {shown}.",
+                    shown=_shown(means),
+                )
+            )
     if names and hints is not None:
-        yield Hint("Without the columns in no table:", hints.without(names))
+        yield Hint(gettext("Without the columns in no table:"), hints.without(names))
 
 
 def _other_method(
@@ -222,8 +244,14 @@ def _other_method(
     error, was = typical(others, others), typical(errors, others)
     if error is not None and was is not None and error < was:
         yield Hint(
-            f"With {option}, which {other.method.instead}, the error of a typical table is "
-            f"{share_text(error)} instead of {share_text(was)}.",
+            gettext(
+                "With {option}, which {instead}, the error of a typical table is {error} "
+                "instead of {was}.",
+                option=option,
+                instead=gettext(other.method.instead),
+                error=share_text(error),
+                was=share_text(was),
+            ),
             command,
         )
 
@@ -235,14 +263,15 @@ def _better(
     changes = suggest_changes(plan, opened=opened, before=errors)
     spoken = [Hint(f"{change.gain} {change.how}") for change in changes]
     for hint in spoken if hints is None else hints.ways(changes):
-        yield Hint(f"Better at the same guarantee. {hint.words}", hint.command)
+        yield Hint(gettext("Better at the same guarantee. {words}", words=hint.words), hint.command)
     if not changes:
-        yield Hint(
+        words = noop(
             "No change of a single column would help much: take a weaker target, such as a lower k."
         )
+        yield Hint(gettext(words))
     if hints is None or hints.table is not None:
         command = "" if hints is None else hints.advice()
-        yield Hint("advise tries every method on your planned tables.", command)
+        yield Hint(gettext("advise tries every method on your planned tables."), command)
 
 
 ENOUGH = 50_000

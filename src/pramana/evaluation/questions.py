@@ -28,6 +28,7 @@ from pramana.analysis.release import Release
 from pramana.analysis.released_records import codes_and_labels
 from pramana.base.processes import side_by_side
 from pramana.base.text import as_table, percent, tables_in
+from pramana.base.translation import gettext, noop, numeral
 from pramana.engine.base import open_source
 from pramana.errors import InvalidNumber, NotCovered, Notice, PramanaError, UnknownColumn, unheard
 from pramana.mechanisms.mechanism import AttributeSampler
@@ -143,9 +144,10 @@ def stated_tables(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     for name in itertools.chain(*tables):
         if name not in released:
             raise UnknownColumn(
-                f"'{name}' is not released, so no table of it can be planned. "
-                f"Columns: {', '.join(released) or 'none'}.",
+                "'{column}' is not released, so no table of it can be planned. Columns: "
+                "{released}.",
                 column=name,
+                released=", ".join(released) or "none",
             )
     stated: dict[frozenset[str], tuple[str, ...]] = {}
     for table in tables or schema.tables:
@@ -156,7 +158,8 @@ def stated_tables(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     if tables:
         raise UnknownColumn(
             "A planned table must contain a key: unchanged columns can be counted directly. Keys: "
-            f"{', '.join(names) or 'none'}."
+            "{names}.",
+            names=", ".join(names) or "none",
         )
     alone = [(name,) for name in names]
     sizes = {column.name: len(column.labels) for column in schema.randomised if column.domain}
@@ -233,7 +236,7 @@ def _counted(
         labels.append(names)
     sizes = [len(names) for names in labels]
     if prod(sizes) > MOST_CELLS:
-        raise NotCovered(f"A table of {prod(sizes):,} cells is too large to compare.")
+        raise NotCovered("A table of {cells:,} cells is too large to compare.", cells=prod(sizes))
     return cell_counts(codes, sizes), tuple(labels)
 
 
@@ -332,14 +335,19 @@ class StatedQuestion:
             if not colon or "~" in family:  # the colon of an interaction
                 return cls(text, "models", text)
             if family.strip() not in FAMILIES:
-                raise InvalidNumber(f"A model is one of {', '.join(FAMILIES)}, got '{text}'.")
+                raise InvalidNumber(
+                    "A model is one of {families}, got '{text}'.",
+                    families=", ".join(FAMILIES),
+                    text=text,
+                )
             return cls(text, "models", formula.strip(), family=cast(Family, family.strip()))
         of, by, groups = text.partition(" by ")
         names = tuple(name for table in tables_in(groups if by else of) for name in table)
         if not names or not all(names):
             raise InvalidNumber(
-                f"'{text}' is no planned analysis: write a table as sex*age, a mean as income by "
-                "region, a model as income ~ age + sex."
+                "'{text}' is no planned analysis: write a table as sex*age, a mean as income by "
+                "region, a model as income ~ age + sex.",
+                text=text,
             )
         return cls(text, "means", of.strip(), names) if by else cls(text, "tables", by=names)
 
@@ -470,12 +478,16 @@ class QuestionLoss:
     def words(self) -> str:
         """The error in the terms of the question."""
         if self.median is None or self.worst is None:
-            return f"{self.text}: {percent(self.loss, 2)} lost"
-        part = {"tables": "cell", "means": "group", "models": "coefficient"}[self.kind]
-        return (
-            f"{self.text}: median error {percent(self.median, 2)}, worst {part} "
-            f"{percent(self.worst, 2)}"
-        )
+            return gettext(
+                "{question}: {share} lost", question=self.text, share=numeral(percent(self.loss, 2))
+            )
+        words = noop("{question}: median error {share}, worst coefficient {worst}")
+        if self.kind == "tables":
+            words = noop("{question}: median error {share}, worst cell {worst}")
+        elif self.kind == "means":
+            words = noop("{question}: median error {share}, worst group {worst}")
+        share, worst = numeral(percent(self.median, 2)), numeral(percent(self.worst, 2))
+        return gettext(words, question=self.text, share=share, worst=worst)
 
     @property
     def in_its_unit(self) -> str:
@@ -485,10 +497,14 @@ class QuestionLoss:
         'median error 27.4 people (10 %), at most 680'
         """
         if self.off is None or self.off_most is None or self.median is None:
-            return f"{percent(self.loss, 2)} lost"
-        off, most = (f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in (self.off, self.off_most))
-        unit = " people" if self.kind == "tables" else ""
-        return f"median error {off}{unit} ({percent(self.median, 2)}), at most {most}"
+            return gettext("{share} lost", share=numeral(percent(self.loss, 2)))
+        off, most = (
+            numeral(f"{n:,.0f}" if n >= 100 else f"{n:.3g}") for n in (self.off, self.off_most)
+        )
+        words = noop("median error {off} ({share}), at most {most}")
+        if self.kind == "tables":
+            words = noop("median error {off} people ({share}), at most {most}")
+        return gettext(words, off=off, share=numeral(percent(self.median, 2)), most=most)
 
     def to_json(self) -> Form:
         """Values for JSON; a reason only where there is one."""

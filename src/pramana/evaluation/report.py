@@ -33,7 +33,7 @@ from pramana.base.charts import altair
 from pramana.base.processes import side_by_side
 from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.text import percent_down, percent_up, text_up
-from pramana.base.translation import ENGLISH, gettext, in_language, noop
+from pramana.base.translation import ENGLISH, gettext, in_language, noop, numeral
 from pramana.errors import NotARelease, NotCovered, PramanaError, TooLarge
 from pramana.evaluation.audit import (
     ReleaseAudit,
@@ -112,7 +112,12 @@ def checked_by_original(
     for check in chain(against_original(*both), owner_checks(*both), again):
         checks.append(check)
         if say is not None:
-            say(f"Checking against the original, {len(checks)} done, last '{check.name}'")
+            say(
+                gettext(
+                    "Checking against the original, {number} done, last '{check}'",
+                    number=len(checks), check=check.name,
+                )
+            )  # fmt: skip
     return checks
 
 
@@ -141,11 +146,17 @@ def designed_again(
             plan = None if method is None else _plan(certificate, original, method)
         except TooLarge:
             for claim in owned:
-                yield Check.asserted(claim.name, f"{TOO_LARGE}; {UNKEPT}", CheckKind.GUARANTEE)
+                yield Check.asserted(
+                    claim.name,
+                    "{why}; {unkept}",
+                    CheckKind.GUARANTEE,
+                    why=gettext(TOO_LARGE),
+                    unkept=gettext(UNKEPT),
+                )
             return
         designed = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
-        none = "no design of the original attains it" if plan is None else ""
-        source = "matrices computed again from the original give"
+        none = gettext("no design of the original attains it") if plan is None else ""
+        source = noop("matrices computed again from the original give {guarantee}")
         for claim in owned if method is not None else ():
             yield _claimed(claim, designed.get(claim.name), source, none, kept=False)
         mechanism = None if plan is None else plan.mechanism
@@ -154,8 +165,8 @@ def designed_again(
     records = PairedRecords(certificate, released, original)
     try:
         for check in draws(mechanism, records, level=LEVEL / 6):
-            other = not kept and not check.ok and check.detail == IMPOSSIBLE
-            yield replace(check, state=State.ASSERTED, detail=OTHERS) if other else check
+            other = not kept and not check.ok and check.words == IMPOSSIBLE
+            yield replace(check, state=State.ASSERTED, words=OTHERS) if other else check
     except PramanaError as error:
         yield Check.decided("original values", False, str(error))
 
@@ -177,7 +188,7 @@ def _claims_by_kept(
     except PramanaError as error:
         none = str(error)
     for claim in owned:
-        source = "the matrices kept by the owner give"
+        source = noop("the matrices kept by the owner give {guarantee}")
         yield _claimed(claim, computed.get(claim.name), source, none, kept=True)
 
 
@@ -186,11 +197,13 @@ def _claimed(
 ) -> Check:
     """Whether the computed guarantee implies the claimed one."""
     good = computed is not None and bool(computed.implies(claim.attained))
+    given = gettext(source, guarantee=computed)
     if good and not kept:  # a design with it says nothing of what was done to these records
-        detail = f"{source} {computed}; {UNKEPT}"
-        return Check.asserted(claim.name, detail, CheckKind.GUARANTEE)
-    detail = none or f"{source}{'' if good else ' only'} {computed}"
-    return Check.decided(claim.name, good, detail, CheckKind.GUARANTEE)
+        detail = "{given}; {unkept}"
+        return Check.asserted(
+            claim.name, detail, CheckKind.GUARANTEE, given=given, unkept=gettext(UNKEPT)
+        )
+    return Check.decided(claim.name, good, none or given, CheckKind.GUARANTEE)
 
 
 def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Plan | None:
@@ -238,16 +251,23 @@ def owner_checks(
 def _unchanged_check(certificate: Certificate, counted: UnchangedRecords) -> Check:
     """The stated shares of unchanged records against the counted ones."""
     stated = certificate.statistics.get("unchanged_records")
-    shares = (
-        f"{percent_up(counted.share)} of the records are released unchanged, "
-        f"{percent_up(counted.unique_share)} of the unique ones"
-    )
+    shares = gettext(
+        "{share} of the records are released unchanged, {unique} of the unique ones",
+        share=numeral(percent_up(counted.share)), unique=numeral(percent_up(counted.unique_share)),
+    )  # fmt: skip
     if stated is None:
         good = not certificate.nature.grouped and counted.matched < counted.records
-        return Check.decided(NAME, good, f"the certificate does not state this; {shares}")
+        return Check.decided(
+            NAME, good, "the certificate does not state this; {shares}", shares=shares
+        )
     most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
-    bounds = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
-    return Check.decided(NAME, counted.within(most), f"{shares}; {bounds}")
+    bounds = gettext(
+        "at most {share} and {unique} on average are stated",
+        share=numeral(percent_up(most[0])), unique=numeral(percent_up(most[1])),
+    )  # fmt: skip
+    return Check.decided(
+        NAME, counted.within(most), "{shares}; {bounds}", shares=shares, bounds=bounds
+    )
 
 
 def _kept_keys(
@@ -294,8 +314,13 @@ def _kept_keys(
     yield Check.decided(
         "records with their own keys",
         chance >= FALSE_ALARM,
-        f"{kept:,} of {len(pairs):,} records that are unique on keys and on the rest; "
-        f"groups of {k:,} leave {expected:,.1f} on average (p at most {text_up(chance, 2)})",
+        "{kept:,} of {count:,} records that are unique on keys and on the rest; "
+        "groups of {k:,} leave {expected:,.1f} on average (p at most {chance})",
+        kept=kept,
+        count=len(pairs),
+        k=k,
+        expected=expected,
+        chance=numeral(text_up(chance, 2)),
     )
 
 
@@ -320,11 +345,13 @@ def _frequencies(
             spread = 2 * (error**2 + gap / 3)
             chance = min(1.0, 2 * math.exp(-(gap**2) / spread)) if gap else 1.0
             if chance < worst:
-                worst, where = chance, f" in {column.name}"
+                worst, where = chance, gettext(" in {column}", column=column.name)
     yield Check.decided(
         "standard errors",
         worst >= FALSE_ALARM / tests,
-        f"the frequency with the largest error{where} has a chance of at most {text_up(worst, 2)}",
+        "the frequency with the largest error{where} has a chance of at most {chance}",
+        where=where,
+        chance=numeral(text_up(worst, 2)),
     )
 
 
@@ -502,7 +529,7 @@ def _audit(
     try:
         return audit_release(release, original, belongs=belongs, progress=progress), ()
     except NotCovered as error:
-        return None, (f"Attacks were not measured: {error}",)
+        return None, (gettext("Attacks were not measured: {error}", error=error),)
 
 
 # -- sections for the owner ------------------------------------------------------------------------
@@ -522,7 +549,7 @@ def _attacks_chapter(audit: ReleaseAudit) -> Chapter:
     for attack in audit.measured:
         right, low, high, *others = attack.cells()
         rows.append(
-            (attack.name, right, gettext("%(low)s to %(high)s", low=low, high=high), *others)
+            (gettext(attack.name), right, gettext("{low} to {high}", low=low, high=high), *others)
         )
     heads = (
         gettext("attack"), gettext("right"), gettext("interval"), gettext("guessing"),
@@ -579,7 +606,7 @@ def _utility_chapter(utility: UtilityReport) -> Chapter:
     )
     if len(rows) < len(by_loss):
         caption += " " + gettext(
-            "(the %(shown)s worst of %(all)s tables)", shown=len(rows), all=len(by_loss)
+            "(the {shown} worst of {all} tables)", shown=len(rows), all=len(by_loss)
         )
     blocks: list[Block] = [Words(sentence) for sentence in utility.sentences()]
     if rows:

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pramana.base.text import as_table, as_tables, in_shell, json_fields, quoted
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.evaluation.questions import (
     MOST_RECORDS,
@@ -85,18 +86,28 @@ class SchemaSuggestion:
         """What to do for it; what the data decided is to be stated too."""
         stated = "" if self.origin.declared else entry_of("origin", str(self.origin))
         if not self.column and not self.without:
-            return f"Add to the command: {self.entry}" + (
+            return gettext("Add to the command: {entry}", entry=self.entry) + (
                 f" --origin {self.origin}" if stated else ""
             )
         shown = self.entry
         if len(shown) > LONG:
             shown = f"{shown[:LONG].rpartition(', ')[0]}, ... (whole with --json, under ways)"
-        where = "each of them" if self.without else header_of(self.column)
+        where = gettext("each of them") if self.without else header_of(self.column)
         if not stated:
-            return f"In the schema under {where}: {shown}"
+            return gettext("In the schema under {where}: {shown}", where=where, shown=shown)
         if self.without or self.drops:
-            return f"In the schema at the top: {stated}; under {where}: {shown}"
-        return f"In the schema under {where}: {shown}; {stated}"
+            return gettext(
+                "In the schema at the top: {stated}; under {where}: {shown}",
+                stated=stated,
+                where=where,
+                shown=shown,
+            )
+        return gettext(
+            "In the schema under {where}: {shown}; {stated}",
+            where=where,
+            shown=shown,
+            stated=stated,
+        )
 
     @property
     def drops(self) -> bool:
@@ -106,9 +117,11 @@ class SchemaSuggestion:
     @property
     def gain(self) -> str:
         """What it brings, in words."""
-        return (
-            f"{self.what}: error of a typical table {share_text(self.error)} instead of "
-            f"{share_text(self.was)}."
+        return gettext(
+            "{what}: error of a typical table {error} instead of {was}.",
+            what=self.what,
+            error=share_text(self.error),
+            was=share_text(self.was),
         )
 
     def to_json(self) -> Form:
@@ -227,7 +240,7 @@ def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, 
         if not schema.column(name).randomised and name not in schema.strata:
             if schema.column(name).role is Role.WEIGHT:
                 yield from _coarse_weights(schema.column(name), opened)
-            what = f"Without '{name}', which makes anonymity sets smaller"
+            what = gettext("Without '{name}', which makes anonymity sets smaller", name=name)
             yield what, DROPPED, Column(name, Role.DROPPED)
 
 
@@ -244,7 +257,7 @@ def _together(plan: Plan) -> list[_Candidate]:
         if other is not None and error is not None and error <= WORTH * was:
             names = "; ".join(map(quoted, joint))
             entry = f"--method {method.name} --joint {in_shell(as_tables(joint))}"
-            what = f"{names} randomised together"
+            what = gettext("{columns} randomised together", columns=names)
             candidates.append((SchemaSuggestion(what, "", entry, error, was), other, ()))
     return sorted(candidates, key=lambda candidate: candidate[0].error)[:1]
 
@@ -259,7 +272,7 @@ def _fewer_keys(plan: Plan) -> Iterator[_Candidate]:
         return
     other = _designed(plan, without_columns(plan.schema, gone), plan.method)
     if other is not None:
-        what = f"Without {quoted(gone)}"
+        what = gettext("Without {columns}", columns=quoted(gone))
         yield SchemaSuggestion(what, "", DROPPED, 0.0, 0.0, without=gone), other, ()
 
 
@@ -271,7 +284,10 @@ def _fewer_tables(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_
         return
     other = _designed(plan, replace(plan.schema, tables=tables), method())
     if other is not None:
-        what = f"If no table but {' and '.join(map(as_table, tables))} will be asked for"
+        what = gettext(
+            "If no table but {tables} will be asked for",
+            tables=gettext(" and ").join(map(as_table, tables)),
+        )
         entry = f"--method {method.name} --tables {in_shell(as_tables(tables))}"
         yield SchemaSuggestion(what, "", entry, 0.0, 0.0), other, tables
 
@@ -299,18 +315,26 @@ def _groups_of_keys(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
 def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
     """A key in other forms: what is done, what to write into the schema, and the column."""
     dropped = Column(key.name, Role.DROPPED)
-    yield f"Without '{key.name}'", DROPPED, dropped
+    yield gettext("Without {columns}", columns=quoted([key.name])), DROPPED, dropped
     domain = key.domain
     if isinstance(domain, Bins) and domain.size > 3:
         edges = (*domain.edges[:-1:2], domain.edges[-1])
         half = replace(domain, edges=edges, names=())
         entry = entry_of("bins", list(edges))
-        yield f"'{key.name}' in {half.size} bins", entry, replace(key, domain=half, exempt=())
+        yield (
+            gettext("'{key}' in {size} bins", key=key.name, size=half.size),
+            entry,
+            replace(key, domain=half, exempt=()),
+        )
     elif isinstance(domain, NumberGrid):
         if domain.size > 3:
             points = (*domain.values[:-1:2], domain.values[-1])
             entry, fewer = entry_of("points", list(points)), replace(domain, values=points)
-            yield f"'{key.name}' on {fewer.size} points", entry, replace(key, domain=fewer)
+            yield (
+                gettext("'{key}' on {size} points", key=key.name, size=fewer.size),
+                entry,
+                replace(key, domain=fewer),
+            )
     elif isinstance(domain, Categories) and domain.size > 3:
         rare = _rarest(key.name, domain, opened)
         origin = (
@@ -319,8 +343,10 @@ def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[s
         unordered = replace(key, domain=replace(domain, ordered=False), origin=origin)
         column = merge_values(unordered, rare, "other")
         entry = entry_of("merge", column.recoding.to_dict()["merge"])
-        which = f"{len(rare)} last" if opened is None else f"{len(rare)} rarest"
-        yield f"'{key.name}' with its {which} values as one", entry, column
+        words = noop("'{key}' with its {number} rarest values as one")
+        if opened is None:
+            words = noop("'{key}' with its {number} last values as one")
+        yield gettext(words, key=key.name, number=len(rare)), entry, column
 
 
 def changed_file(
@@ -356,7 +382,7 @@ def changed_file(
         coarser = next((form[2] for form in forms), None)
         if coarser is None:
             raise InvalidSchema(
-                f"'{name}' cannot be coarsened: it must be a key of more than three values, or a "
+                "'{column}' cannot be coarsened: it must be a key of more than three values, or a "
                 "weight of a table that is given (--table) and has enough people for each step.",
                 column=name,
             )
@@ -373,9 +399,12 @@ def _coarse_weights(
     steps = None if opened is None else coarse_weight_of(opened, weight.name)
     if steps is not None:
         entry = ", ".join(entry_of(word, number) for word, number in steps.entries.items())
-        what = (
-            f"'{weight.name}' in steps of {steps.step:,.12g} up to {steps.top:,.12g} "
-            f"({steps.shifted})"
+        what = gettext(
+            "'{weight}' in steps of {step:,.12g} up to {top:,.12g} ({shifted})",
+            weight=weight.name,
+            step=steps.step,
+            top=steps.top,
+            shifted=steps.shifted,
         )
         step, top = steps.entries.values()
         coarse = replace(weight.recoding, round=step, top=top)
@@ -440,8 +469,12 @@ def share_text(share: float) -> str:
     ('8.6 %', 'all records', '2.3 times all records')
     """
     if share < 1:
-        return f"{100 * share:.2g} %" if share < 0.995 else "99 %"
-    return "all records" if share < 1.05 else f"{share:.2g} times all records"
+        return numeral(f"{100 * share:.2g} %" if share < 0.995 else "99 %")
+    return (
+        gettext("all records")
+        if share < 1.05
+        else gettext("{share:.2g} times all records", share=share)
+    )
 
 
 @dataclass(frozen=True)

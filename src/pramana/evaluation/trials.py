@@ -22,6 +22,7 @@ from pramana.base.measured_share import Measured
 from pramana.base.processes import side_by_side
 from pramana.base.rounding import require_choice
 from pramana.base.text import as_list, percent_up, text_down, text_up
+from pramana.base.translation import gettext, numeral
 from pramana.errors import Copies, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.audit import QUICK, link_risks
 from pramana.evaluation.questions import (
@@ -475,7 +476,9 @@ def asked_in_draws(
 
 def in_percent(share: float, rounded: Callable[[float], str] = percent_up) -> str:
     """A share of people or records, rounded up unless stated; tiny ones by their bound."""
-    return "less than 0.01 %" if 0 < share < UNNOTICED else rounded(share)
+    if 0 < share < UNNOTICED:
+        return gettext("less than {least:g} %", least=100 * UNNOTICED)
+    return numeral(rounded(share))
 
 
 UNNOTICED = 1e-4

@@ -22,7 +22,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.analysis.question import USUAL, Question
 from pramana.analysis.release import Release
 from pramana.base.text import percent
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InvalidTable, PramanaError
 from pramana.mechanisms.mechanism import NOT_REPORTED, released_codes
 from pramana.risk.coded_table import code_column
@@ -53,7 +54,20 @@ MODEL_CELLS = 400
 INTERVALS = Question(infer="population")
 """Tables are compared by their intervals."""
 
-DISTINGUISHED = {2: "no better than chance", 10: "somewhat better than chance", inf: "clearly"}
+DISTINGUISHED = {
+    2: noop("no better than chance"),
+    10: noop("somewhat better than chance"),
+    inf: noop("clearly"),
+}
+
+ONE_WAY: Final = noop(
+    "One-way tables: {share:.3g} % of the records are in the wrong cell by the estimates, "
+    "{raw:.3g} % by the released records at face value."
+)
+TWO_WAY: Final = noop(
+    "Two-way tables: {share:.3g} % of the records are in the wrong cell by the estimates, "
+    "{raw:.3g} % by the released records at face value."
+)
 """In words how well a model tells tables apart, up to a pMSE ratio."""
 
 PARTS = (
@@ -328,28 +342,30 @@ class UtilityReport:
     def sentences(self) -> list[str]:
         """The findings in words."""
         lines = []
-        for width, word in ((1, "One-way"), (2, "Two-way")):
+        for width, word in ((1, ONE_WAY), (2, TWO_WAY)):
             if any(len(table.columns) == width for table in self.tables):
                 raw, best = (self.mean_l1(width=width, estimated=e) for e in (False, True))
-                lines.append(
-                    f"{word} tables: {50 * best:.3g} % of the records are in the wrong cell by "
-                    f"the estimates, {50 * raw:.3g} % by the released records at face value."
-                )
+                lines.append(gettext(word, share=50 * best, raw=50 * raw))
         for kind, words in (
-            ("keys with other columns", "Tables of a key with an unchanged column: {} of the "
-             "records are in the wrong cell."),
-            ("means by key", "Error of means by key: {} of the column's mean absolute deviation."),
+            ("keys with other columns", noop("Tables of a key with an unchanged column: {share} of "
+             "the records are in the wrong cell.")),
+            ("means by key", noop("Error of means by key: {share} of the column's mean absolute "
+             "deviation.")),
         ):  # fmt: skip
             if kind in self.losses:
-                lines.append(words.format(percent(self.losses[kind])))
+                lines.append(gettext(words, share=numeral(percent(self.losses[kind]))))
         if self.model is not None:
             how_well = next(
                 words for most, words in DISTINGUISHED.items() if self.model.ratio <= most
             )
             lines.append(
-                "At face value, a model tells released records from original ones "
-                f"{how_well} (pMSE ratio {self.model.ratio:.3g}; chance alone gives 1, and more is "
-                "worse)."
+                gettext(
+                    "At face value, a model tells released records from original ones "
+                    "{how_well} (pMSE ratio {ratio:.3g}; chance alone gives 1, and more is "
+                    "worse).",
+                    how_well=gettext(how_well),
+                    ratio=self.model.ratio,
+                )
             )
         return lines + list(self.notes)
 
@@ -394,7 +410,13 @@ def assess_utility(release: Release, original: OpenedTable) -> UtilityReport:
     names = [column.name for column in coded.columns]
     pairs = list(itertools.combinations(names, 2))
     if len(pairs) > MOST_PAIRS:
-        notes.append(f"Of {len(pairs)} two-way tables the first {MOST_PAIRS} are shown.")
+        notes.append(
+            gettext(
+                "Of {count} two-way tables the first {most} are shown.",
+                count=len(pairs),
+                most=MOST_PAIRS,
+            )
+        )
     sizes = {column.name: len(column.labels) for column in coded.columns}
     tables = [
         _table(by, coded, release)

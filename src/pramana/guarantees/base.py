@@ -263,8 +263,10 @@ class Guarantee(Protocol):
     def one_in(cls, k: float, *, schema: Schema | None = None) -> Self:
         """The target of about the strength "1 in k", to compare methods that aim at others."""
         raise NotCovered(
-            f"{cls.name} bounds no probability of identification, and has no equivalent to '1 in "
-            f"{text_down(k, 6)}'. Set a target for it."
+            "{guarantee} bounds no probability of identification, and has no equivalent to '1 in "
+            "{value}'. Set a target for it.",
+            guarantee=cls.name,
+            value=text_down(k, 6),
         )
 
     @property

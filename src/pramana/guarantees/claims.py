@@ -90,14 +90,20 @@ def guarantees_from_options(
         lacking = [option.flag for option in required if option.field not in stated]
         if lacking:
             together = " and ".join(option.flag for option in required)
-            raise InputError(f"{together} state one target together: give {lacking[0]} too.")
+            raise InputError(
+                "{together} state one target together: give {lacking} too.",
+                together=together,
+                lacking=lacking[0],
+            )
         taken.update(stated)
         asked.append(kind.stated(stated, schema=schema))
     for kind in GUARANTEES.values():  # an option that only goes with another one
         for option in kind.cli_options:
             if option.field in set(given) - taken:
                 main = next(option.flag for option in kind.cli_options if option.required)
-                raise InputError(f"{option.flag} goes with {main}: give {main} too.")
+                raise InputError(
+                    "{flag} goes with {main}: give {main} too.", flag=option.flag, main=main
+                )
     return sorted(asked, key=lambda guarantee: list(GUARANTEES).index(guarantee.name))
 
 
@@ -117,8 +123,8 @@ def trade_off(attained: Iterable[Guarantee]) -> str | None:
     ):
         return None
     return gettext(
-        "The same trade-off in three numbers: k = %(k)s, local epsilon = %(local)s, central "
-        "epsilon = %(central)s.",
+        "The same trade-off in three numbers: k = {k}, local epsilon = {local}, central "
+        "epsilon = {central}.",
         k=numeral(text_down(k.k)),
         local=numeral(text_up(local.epsilon)),
         central=numeral(central_text(central)),
@@ -165,26 +171,32 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
     for size, numbers in by_size.items():
         if numbers:
             texts = (f"{name} = {text}" for name, text in guarantee.as_text(numbers).items())
-            spelled.append(f"{' and '.join(texts)} for {size:,} members")
+            words = noop("{numbers} for {size:,} members")
+            spelled.append(gettext(words, numbers=gettext(" and ").join(texts), size=size))
     if not spelled:
         return ""
-    words = f" For all m members of a household together: {guarantee.of_household}, that is "
-    words += f"{', '.join(spelled)}."
+    words = gettext(
+        " For all m members of a household together: {formula}, that is {numbers}.",
+        formula=guarantee.of_household, numbers=", ".join(spelled),
+    )  # fmt: skip
     for size in range(2, LARGE_HOUSEHOLD):
         if (guarantee.household(size) or {}).get("k") == 1:
-            return f"{words} Households of {size} and more: no protection (k = 1)."
+            return words + gettext(
+                " Households of {size} and more: no protection (k = 1).", size=size
+            )
     return words
 
 
 def household_scope(schema: Schema) -> str:
     """What was done about households, and against whom nothing is guaranteed to them."""
-    words = "The household number of the original data was dropped."
+    words = gettext("The household number of the original data was dropped.")
     unknown = [name for name in schema.attached if name not in schema.known]
     if not unknown:
         return words
-    return (
-        f"{words} Not covered by guarantees about linking: an attacker who knows who lives with "
-        f"whom, and knows the values of {listed(unknown, 4)} that members share."
+    return f"{words} " + gettext(
+        "Not covered by guarantees about linking: an attacker who knows who lives with whom, and "
+        "knows the values of {columns} that members share.",
+        columns=listed(unknown, 4),
     )
 
 
@@ -287,7 +299,7 @@ class Claim:
             words += unknown_words(schema)
             if Need.GROUPS in needs and made.looked_at:
                 words += gettext(
-                    " Groups were also formed by %(columns)s. Not covered: an attacker who knows "
+                    " Groups were also formed by {columns}. Not covered: an attacker who knows "
                     "the rule and infers these values from the groups.",
                     columns=listed(made.looked_at, NAMED),
                 )
@@ -304,7 +316,7 @@ class Claim:
         """The target that is not attained, as a sentence."""
         if self.asked is None or self.holds:
             return ""
-        return gettext(" The target %(target)s is not attained.", target=self.asked)
+        return gettext(" The target {target} is not attained.", target=self.asked)
 
     def to_json(self, schema: Schema, made: Made = AS_USUAL) -> Form:
         """With the guarantee in words, what it assumes, and who can check it."""
@@ -340,8 +352,10 @@ def guarantee_from_json(name: str, numbers: Entries) -> Guarantee:
         return GUARANTEES[name](**{field: _number(value) for field, value in numbers.items()})
     except (AttributeError, KeyError, TypeError):
         raise NotARelease(
-            f"A guarantee must be one of {', '.join(GUARANTEES)} with its numbers, got {name!r}. "
-            "A newer version of pramana may know it."
+            "A guarantee must be one of {guarantees} with its numbers, got {name!r}. A newer "
+            "version of pramana may know it.",
+            guarantees=", ".join(GUARANTEES),
+            name=name,
         ) from None
 
 
@@ -375,7 +389,11 @@ def attained(
     for guarantee in asked:
         missing = lacks(type(guarantee), evidence)
         if missing is not None:
-            raise NotCovered(f"{guarantee.name} cannot be guaranteed: {missing}.")
+            raise NotCovered(
+                "{guarantee} cannot be guaranteed: {missing}.",
+                guarantee=guarantee.name,
+                missing=missing,
+            )
     wanted = {guarantee.name: guarantee for guarantee in asked}
     guarantees, offers = list(computed), evidence.offers
     ready = {guarantee.name for guarantee in computed}
@@ -396,7 +414,7 @@ def unknown_words(schema: Schema) -> str:
     if not unknown:
         return ""
     return gettext(
-        " Not covered: an attacker who knows a person's %(columns)s (not randomised).",
+        " Not covered: an attacker who knows a person's {columns} (not randomised).",
         columns=listed(unknown, NAMED),
     )
 

@@ -157,7 +157,7 @@ class CorrectMatch(Guarantee):
     def sentence(self) -> str:
         """The guarantee in words."""
         return gettext(
-            "xi = %(xi)s: an attacker who knows a person's value in one key or public column, and "
+            "xi = {xi}: an attacker who knows a person's value in one key or public column, and "
             "picks a record with this value at random, is right with at most this probability.",
             xi=numeral(text_up(self.xi)),
         )

@@ -99,7 +99,7 @@ class DifferentialPrivacy(Guarantee):
                 "No differential privacy: a released value can rule out an original value."
             )
         return gettext(
-            "epsilon = %(epsilon)s: any release is at most %(times)s times as likely with a "
+            "epsilon = {epsilon}: any release is at most {times} times as likely with a "
             "person's original values in the randomised columns as with any other values.",
             epsilon=numeral(text_up(self.epsilon)),
             times=numeral(exp_text_up(self.epsilon)),

@@ -57,7 +57,7 @@ class KAnonymity(OneInK):
         in_numbers_of_python(self)
         require_number("k", self.k, low=1, high_open=True)
         if int(self.k) != self.k:
-            raise InvalidNumber(f"k must be a whole number of records, got {self.k!r}.")
+            raise InvalidNumber("k must be a whole number of records, got {k!r}.", k=self.k)
         object.__setattr__(self, "k", int(self.k))
 
     @classmethod
@@ -82,7 +82,7 @@ class KAnonymity(OneInK):
         if self.k == 1:
             return gettext("k = 1 protects nothing: a record may be released with its own keys.")
         return gettext(
-            "k = %(k)s: a released record is linked to the right person with probability at most "
-            "1/%(k)s, even if an attacker knows all original keys.",
+            "k = {k}: a released record is linked to the right person with probability at most "
+            "1/{k}, even if an attacker knows all original keys.",
             k=numeral(f"{self.k:,}"),
         )

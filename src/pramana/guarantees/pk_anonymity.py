@@ -109,8 +109,8 @@ class PkAnonymity(OneInK):
                 "No anonymity is guaranteed: a released record may be linked to a person."
             )
         return gettext(
-            "k = %(k)s: a released record is linked to the right person with probability at most "
-            "%(share)s, whatever an attacker knows about the original values of the randomised "
+            "k = {k}: a released record is linked to the right person with probability at most "
+            "{share}, whatever an attacker knows about the original values of the randomised "
             "columns.",
             k=numeral(floor_text(self.k)),
             share=numeral(percent_up(self.link_bound)),

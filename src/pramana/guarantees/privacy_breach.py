@@ -71,8 +71,10 @@ class PrivacyBreach(Guarantee):
         require_number("rho2", self.rho2, low=0, high=1, low_open=True)
         if self.rho2 < self.rho1:
             raise InvalidNumber(
-                f"rho2 must be at or above rho1, got rho1 = {self.rho1!r}, rho2 = {self.rho2!r}: "
-                "no release makes a fact less likely than it was."
+                "rho2 must be at or above rho1, got rho1 = {rho1!r}, rho2 = {rho2!r}: no release "
+                "makes a fact less likely than it was.",
+                rho1=self.rho1,
+                rho2=self.rho2,
             )
 
     @property
@@ -122,7 +124,7 @@ class PrivacyBreach(Guarantee):
                 "No bound on a privacy breach: a release can turn a suspicion into certainty."
             )
         return gettext(
-            "rho1 = %(before)s, rho2 = %(after)s: a fact about a person's randomised values with "
+            "rho1 = {before}, rho2 = {after}: a fact about a person's randomised values with "
             "a probability of at most rho1 before the release has a probability of at most rho2 "
             "after it.",
             before=numeral(percent_down(self.rho1)),

@@ -190,11 +190,11 @@ class ShuffledPrivacy(Guarantee):
         if self.delta is not None:
             delta = numeral(text_up(self.delta, 3))
         if self.delta:
-            beyond = gettext(", apart from a probability of %(delta)s", delta=delta)
+            beyond = gettext(", apart from a probability of {delta}", delta=delta)
         return gettext(
-            "central epsilon = %(epsilon)s, delta = %(delta)s: the shuffled release is at most "
-            "%(times)s times as likely with a person's original values in the randomised columns "
-            "as with any other values%(beyond)s, even if an attacker knows the records of "
+            "central epsilon = {epsilon}, delta = {delta}: the shuffled release is at most "
+            "{times} times as likely with a person's original values in the randomised columns "
+            "as with any other values{beyond}, even if an attacker knows the records of "
             "everybody else. This assumes fresh random numbers, one record per person and one "
             "release. The anonymity set is a group of records that agree in all unchanged columns.",
             epsilon=numeral(text_up(self.epsilon)),
@@ -239,8 +239,9 @@ def _covered(evidence: Evidence) -> tuple[Mechanism, int]:
     if evidence.smallest_unchanged_group is None:
         names = ", ".join(f"'{name}'" for name in attached)
         raise NotCovered(
-            f"shuffled-privacy cannot be guaranteed: {names} are released unchanged and split the "
-            "anonymity set into groups of unknown size. Give the data, or randomise them too."
+            "shuffled-privacy cannot be guaranteed: {names} are released unchanged and split the "
+            "anonymity set into groups of unknown size. Give the data, or randomise them too.",
+            names=names,
         )
     return evidence.mechanism, evidence.smallest_unchanged_group
 

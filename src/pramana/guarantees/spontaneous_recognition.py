@@ -99,7 +99,9 @@ class SpontaneousRecognition(Guarantee):
         require_number("alpha", self.alpha, low=0, high=1)
         require_number("width", self.width, low=1, high_open=True)
         if int(self.width) != self.width:
-            raise InvalidNumber(f"width must be a whole number of keys, got {self.width!r}.")
+            raise InvalidNumber(
+                "width must be a whole number of keys, got {width!r}.", width=self.width
+            )
         object.__setattr__(self, "width", int(self.width))
 
     @classmethod
@@ -138,8 +140,10 @@ class SpontaneousRecognition(Guarantee):
         unseen = [name for name in evidence.schema.known if name not in counts.columns]
         if unseen:
             raise NotCovered(
-                f"{', '.join(unseen)} {as_it_is(unseen)} and can be used like any key, and the "
-                "counts do not contain them."
+                "{unseen} {as_it_is} and can be used like any key, and the counts do not contain "
+                "them.",
+                unseen=", ".join(unseen),
+                as_it_is=as_it_is(unseen),
             )
         width = min(USUAL_WIDTH, len(counts.columns)) if asked is None else asked.width
         choices = () if asked is None else asked.choices
@@ -225,13 +229,13 @@ class SpontaneousRecognition(Guarantee):
         """The guarantee in words."""
         if self.choices:
             number = len(self.choices)
-            looked = gettext("one of %(number)s listed choices of keys", number=number)
+            looked = gettext("one of {number} listed choices of keys", number=number)
         elif self.width > 1:
-            looked = gettext("any %(number)s keys", number=self.width)
+            looked = gettext("any {number} keys", number=self.width)
         else:
             looked = gettext("any one key")
         return gettext(
-            "alpha = %(share)s: an attacker who knows %(known)s of a person identifies the "
+            "alpha = {share}: an attacker who knows {known} of a person identifies the "
             "released record with at most this probability.",
             share=numeral(percent_up(self.alpha, 4)),
             known=looked,
@@ -261,13 +265,16 @@ def _require_keys(
         unknown = [name for name in keys if name not in columns]
         if unknown or len(set(keys)) != len(keys) or not keys:
             raise UnknownColumn(
-                f"A choice of keys must list different keys of {', '.join(columns)}, got "
-                f"{', '.join(map(str, keys)) or 'none'}."
+                "A choice of keys must list different keys of {columns}, got {keys}.",
+                columns=", ".join(columns),
+                keys=", ".join(map(str, keys)) or "none",
             )
     if not choices and not 1 <= width <= len(columns):
         raise InvalidNumber(
-            f"width must be between 1 and the number of keys, {len(columns)}, got {width}. "
-            "Lower width, or declare more keys."
+            "width must be between 1 and the number of keys, {count}, got {width}. Lower width, "
+            "or declare more keys.",
+            count=len(columns),
+            width=width,
         )
 
 

@@ -78,7 +78,9 @@ class Format(Protocol):
     def write(self, path: Path, records: RecordStream) -> None:
         """Write all records to a new file."""
         del path, records
-        raise InvalidTable(f"{self.title} files can be read but not written. Write csv or parquet.")
+        raise InvalidTable(
+            "{title} files can be read but not written. Write csv or parquet.", title=self.title
+        )
 
     def parts(self, path: Path) -> tuple[str, ...]:
         """The names of the tables that a file holds, where it may hold several."""
@@ -132,7 +134,9 @@ def format_of(path: str | Path) -> TableFormat:
     known = {ending: name for name, member in FORMATS.items() for ending in member.endings}
     if not endings or endings[-1] not in known:
         raise InvalidTable(
-            f"The file extension of {path} belongs to no known format. Known: {', '.join(known)}."
+            "The file extension of {path} belongs to no known format. Known: {known}.",
+            path=path,
+            known=", ".join(known),
         )
     return known[endings[-1]]
 
@@ -143,7 +147,9 @@ def format_to_write(path: str | Path) -> TableFormat:
     ending = Path(path).suffix.lower()
     if ending not in known:
         raise InvalidTable(
-            f"The ending of {path} must be one of a format that is written: {', '.join(known)}."
+            "The ending of {path} must be one of a format that is written: {known}.",
+            path=path,
+            known=", ".join(known),
         )
     return known[ending]
 
@@ -170,7 +176,7 @@ def validated(records: Checked, *, count: int | None = None) -> Checked:
 
 def broken(path: Path) -> InvalidTable:
     """The error for a file that ends too early."""
-    return InvalidTable(f"{path} cannot be read to its end: it is broken or truncated.")
+    return InvalidTable("{path} cannot be read to its end: it is broken or truncated.", path=path)
 
 
 # -- one of several tables in a file ------------------------------------------------------------
@@ -197,28 +203,36 @@ class PartOf:
         name, _, row = part.partition("!")
         if row and not (row.isdigit() and int(row) > 0):
             raise InvalidTable(
-                f"After the ! of {path}, give the number of the row with the column names."
+                "After the ! of {path}, give the number of the row with the column names.",
+                path=path,
             )
         return cls(path.with_name(file), name or None, int(row) if row else None)
 
     def choose(self, names: Sequence[str], *, what: str, first: bool = False) -> str:
         """The name asked for, or the only one; with ``first`` the first of several."""
         if not names:
-            raise InvalidTable(f"{self.file} holds no {what}.")
+            raise InvalidTable("{file} holds no {what}.", file=self.file, what=what)
         available = listed(names, most=10)
         if self.name is None:
             if len(names) == 1 or first:
                 return names[0]
             raise InvalidTable(
-                f"{self.file} holds {len(names)} {what}s: name one, as {self.file.name}#NAME. It "
-                f"has: {available}.",
+                "{path} holds {count} {kind}s: name one, as {file}#NAME. It has: {available}.",
                 code="several-tables",
                 file=self.file.name,
                 count=len(names),
                 kind=what,
+                path=self.file,
+                available=available,
             )
         if self.name not in names:
-            raise InvalidTable(f"{self.file} has no {what} '{self.name}'. It has: {available}.")
+            raise InvalidTable(
+                "{file} has no {what} '{name}'. It has: {available}.",
+                file=self.file,
+                what=what,
+                name=self.name,
+                available=available,
+            )
         return self.name
 
 
@@ -288,7 +302,11 @@ def require_distinct_names(names: Sequence[str], *, where: str, offer: bool = Fa
         way = f"Rename them, or add --rename: they are then called {numbered}."
     counts = listed([f"'{name}' {times[name]} times" for name in duplicates], NAMES_LISTED)
     raise InvalidTable(
-        f"Column names must differ, and {where} has {counts}. {way}", code="duplicate-columns"
+        "Column names must differ, and {where} has {counts}. {way}",
+        code="duplicate-columns",
+        where=where,
+        counts=counts,
+        way=way,
     )
 
 
@@ -321,9 +339,11 @@ def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
 
 def _not_storable(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
     return InvalidTable(
-        f"Column '{name}' holds {reason} that {file_format} cannot store unchanged: change the "
+        "Column '{column}' holds {reason} that {file_format} cannot store unchanged: change the "
         "column, or write parquet or feather.",
         column=name,
+        reason=reason,
+        file_format=file_format,
     )
 
 

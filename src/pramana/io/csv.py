@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from pramana.base.processes import default_threads, in_order
+from pramana.base.translation import gettext, noop
 from pramana.errors import InputError, InvalidTable, Notice, PramanaError
 from pramana.io.base import (
     COMPRESSED,
@@ -119,7 +120,7 @@ def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
     if not text.strip():
         raise InvalidTable(
-            f"{path} is empty. A table needs a line of names and at least one record."
+            "{path} is empty. A table needs a line of names and at least one record.", path=path
         )
     lines = text if len(raw) < HEAD else text[: text.rfind("\n") + 1] or text
     quote = _find_quote(lines)
@@ -131,7 +132,7 @@ def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
     names, header_lines = _header(lines, dialect, path)
     names = tuple(distinct_names(names, where=str(path)))
     if len(raw) < HEAD and not any(line.strip() for line in lines.splitlines()[header_lines:]):
-        raise InvalidTable(f"{path} has a header and no records.")
+        raise InvalidTable("{path} has a header and no records.", path=path)
     return Dialect(encoding, dialect.delimiter, quote, escape, names, header_lines)
 
 
@@ -195,11 +196,14 @@ def _header(text: str, dialect: Dialect, path: Path) -> tuple[tuple[str, ...], i
     except csv.Error:  # a name longer than any
         raise _unreadable_header(path) from None
     if header is None:
-        raise InvalidTable(f"The first line of {path} must name the columns, and none has a name.")
+        raise InvalidTable(
+            "The first line of {path} must name the columns, and none has a name.", path=path
+        )
     names = [" ".join(name.split()) for name in header]
     if all(map(_is_number, names)):
         raise InvalidTable(
-            f"The first line of {path} must name the columns, and it holds only numbers. Add names."
+            "The first line of {path} must name the columns, and it holds only numbers. Add names.",
+            path=path,
         )
     # Row numbers are often written under an empty name.
     return tuple(name or f"column_{at}" for at, name in enumerate(names, 1)), reader.line_num
@@ -207,7 +211,8 @@ def _header(text: str, dialect: Dialect, path: Path) -> tuple[tuple[str, ...], i
 
 def _unreadable_header(path: Path) -> InvalidTable:
     return InvalidTable(
-        f"The first line of {path} must name the columns, and a quoted name is not closed."
+        "The first line of {path} must name the columns, and a quoted name is not closed.",
+        path=path,
     )
 
 
@@ -229,7 +234,9 @@ def require_encoding(name: str) -> str:
     except (LookupError, ValueError):
         codec = None
     if codec is None or not getattr(codec, "_is_text_encoding", True) or codec.name == "undefined":
-        raise InputError(f"--encoding must be one that Python knows, such as cp1252, got '{name}'.")
+        raise InputError(
+            "--encoding must be one that Python knows, such as cp1252, got '{name}'.", name=name
+        )
     return codec.name
 
 
@@ -241,7 +248,7 @@ def _find_encoding(raw: bytes, path: Path) -> str:
     if zeros > len(raw[:1000]) // 3:  # Latin letters in two bytes, without a mark
         return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
     if zeros:
-        raise InvalidTable(f"{path} is not a text file, despite its extension.")
+        raise InvalidTable("{path} is not a text file, despite its extension.", path=path)
     return "utf-8" if _decodes(raw, "utf-8") else encoding_besides_utf8(path)
 
 
@@ -305,7 +312,7 @@ def _chunks(path: Path, size: int = CHUNK) -> Iterator[bytes]:
             while chunk := bytes(stream.read(size)):
                 yield chunk
     except (OSError, pa.ArrowInvalid, EOFError):
-        raise InvalidTable(f"{path} cannot be read: it is broken or truncated.") from None
+        raise InvalidTable("{path} cannot be read: it is broken or truncated.", path=path) from None
 
 
 BLOCK: Final = 2**23
@@ -431,8 +438,12 @@ def _parse_error(path: Path, dialect: Dialect) -> InvalidTable:
         if wrong:
             row = wrong[0]
             return InvalidTable(
-                f"{path} must have {row.expected_columns} fields in every row, and row "
-                f"{row.number} has {row.actual_columns}. The file may be broken or truncated."
+                "{path} must have {expected_columns} fields in every row, and row {number} has "
+                "{actual_columns}. The file may be broken or truncated.",
+                path=path,
+                expected_columns=row.expected_columns,
+                number=row.number,
+                actual_columns=row.actual_columns,
             )
     return broken(path)
 
@@ -489,15 +500,22 @@ def _require_closed_quotes(path: Path, dialect: Dialect, last_value: str | None)
             quotes += part.count(quote)
             tail = (tail + part)[-len(ending) - 2 * BLOCK :]
     if quotes % 2 and tail.rstrip(b"\r\n").endswith(ending):
-        raise InvalidTable(f"{path} ends inside quotes: it is broken or truncated.")
+        raise InvalidTable("{path} ends inside quotes: it is broken or truncated.", path=path)
 
 
 def _undecodable(path: Path, encoding: str, *, instead: str = "NAME") -> InvalidTable:
     place = first_undecodable(path, encoding)
-    where = "" if place is None else f": byte {place[1]:,} of line {place[0]:,} cannot be decoded"
+    where = ""
+    if place is not None:
+        words = noop(": byte {byte:,} of line {line:,} cannot be decoded")
+        where = gettext(words, line=place[0], byte=place[1])
     return InvalidTable(
-        f"{path} is not valid {encoding} text{where}. "
-        f"Correct it, or name the encoding of the file (--encoding {instead})."
+        "{path} is not valid {encoding} text{where}. Correct it, or name the encoding of the file "
+        "(--encoding {instead}).",
+        path=path,
+        encoding=encoding,
+        where=where,
+        instead=instead,
     )
 
 
@@ -571,7 +589,7 @@ class _TextTable:
     def opened(self, path: Path) -> OpenedTable:
         """The table in its types."""
         if not self.buffered.rows:
-            raise InvalidTable(f"{path} has a header and no records.")
+            raise InvalidTable("{path} has a header and no records.", path=path)
 
         def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
             values = {

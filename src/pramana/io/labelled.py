@@ -207,7 +207,9 @@ def _pyreadstat(verb: str, title: str) -> ModuleType:
         import pyreadstat
     except ImportError:
         raise MissingExtra(
-            f"{verb} {title} files needs an extra: pip install 'pramana[files]'."
+            "{verb} {title} files needs an extra: pip install 'pramana[files]'.",
+            verb=verb,
+            title=title,
         ) from None
     module: ModuleType = pyreadstat
     return module
@@ -230,12 +232,14 @@ def read_here(path: Path, *, file_format: TableFormat, called: str) -> tuple[pa.
         raise
     except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
         raise InvalidTable(
-            f"{path} cannot be read as {called}: it is broken, truncated, or of another format "
-            "than its extension."
+            "{path} cannot be read as {called}: it is broken, truncated, or of another format "
+            "than its extension.",
+            path=path,
+            called=called,
         ) from None
     require_distinct_names(about.column_names, where=str(path))
     if not about.column_names or not about.number_rows:
-        raise InvalidTable(f"{path} has no records.")
+        raise InvalidTable("{path} has no records.", path=path)
     table = pa.table({name: _column(name, values) for name, values in columns.items()})
     codes = STATA_CODES if file_format == "dta" else {}
     value_labels = {
@@ -300,7 +304,7 @@ def _column(name: str, values: list[Any]) -> pa.Array:
         array = pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise InvalidTable(
-            f"Column '{name}' holds values of different kinds.", column=name
+            "Column '{column}' holds values of different kinds.", column=name
         ) from None
     if pa.types.is_string(array.type):
         return pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
@@ -365,8 +369,9 @@ def _write(form: LabelledFormat, path: Path, records: RecordStream) -> None:
         frame = frame.astype(dict.fromkeys(texts, object))
     except (pa.ArrowInvalid, OverflowError, ValueError):  # which quote a value
         raise InvalidTable(
-            f"{form.title} files store dates and times up to the year 9999, and the records hold "
-            "others. Write parquet or feather."
+            "{title} files store dates and times up to the year 9999, and the records hold "
+            "others. Write parquet or feather.",
+            title=form.title,
         ) from None
     options = _label_options(form, table, frame, records.labels)
     write = partial(getattr(library, f"write_{form.name}"), dst_path=str(path))
@@ -488,9 +493,11 @@ def _refused_by_library(form: LabelledFormat, frame: Any, write: Any, refused: A
         what = "values" if is_refused(renamed) else "a name"
     owner = "A column has" if column is None else f"Column '{column}' has"
     return InvalidTable(
-        f"{owner} {what} that {form.title} files cannot keep: change that, or write parquet or "
-        "feather.",
+        "{owner} {what} that {title} files cannot keep: change that, or write parquet or feather.",
         column=column,
+        owner=owner,
+        what=what,
+        title=form.title,
     )
 
 

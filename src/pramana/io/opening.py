@@ -52,7 +52,7 @@ def open_table(
     """
     if encoding is not None:
         if format_of(source) != CSV.name:
-            raise InvalidTable(f"--encoding is for text files, and {source} is none.")
+            raise InvalidTable("--encoding is for text files, and {source} is none.", source=source)
         opened = _open_file(Path(source), partial(CSV.open, encoding=encoding))
     elif isinstance(source, OpenedTable):
         opened = source
@@ -94,7 +94,7 @@ def require_types(schema: pa.Schema) -> None:
         elif not _zone_is_known(kind):
             wrong = "times of an unknown time zone. Make it UTC"
         if wrong:
-            raise InvalidTable(f"Column '{item.name}' holds {wrong}.", column=item.name)
+            raise InvalidTable("Column '{column}' holds {wrong}.", column=item.name, wrong=wrong)
 
 
 def _zone_is_known(kind: pa.DataType) -> bool:
@@ -112,15 +112,19 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
     lacking = [name for name in schema.names if name not in set(names)]
     if lacking:
         raise UnknownColumn(
-            f"The table lacks {len(lacking)} of the schema's columns: {listed(lacking)}. "
-            "Correct the names or take them out of the schema."
+            "The table lacks {count} of the schema's columns: {lacking}. Correct the names or "
+            "take them out of the schema.",
+            count=len(lacking),
+            lacking=listed(lacking),
         )
     extra = [name for name in names if name not in set(schema.names)]
     if extra and not schema.drops_rest:
         raise InvalidSchema(
-            f"The schema does not describe {len(extra)} of the table's columns: "
-            f"{listed(extra)}. Give each a role, leave it out of the table, or state "
-            'rest = "drop" at the top of the schema.'
+            "The schema does not describe {count} of the table's columns: "
+            "{extra}. Give each a role, leave it out of the table, or state "
+            'rest = "drop" at the top of the schema.',
+            count=len(extra),
+            extra=listed(extra),
         )
 
 
@@ -133,12 +137,14 @@ def open_written(path: Path, *, schema: Schema) -> OpenedTable:
 def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) -> OpenedTable:
     file = PartOf.of(path).file  # without the name of a sheet, an object or a table in it
     if not file.exists():
-        raise InvalidTable(f"{file} does not exist.")
+        raise InvalidTable("{file} does not exist.", file=file)
     if file.is_dir():
         return open_parts(file)
     member = FORMATS[format_of(file)]
     if not file.is_file():
-        raise InvalidTable(f"{file} must be a file that holds a table, not a pipe or a device.")
+        raise InvalidTable(
+            "{file} must be a file that holds a table, not a pipe or a device.", file=file
+        )
     before = FileStamp.of(file)
     _require_first_bytes(file, member)
     try:
@@ -156,16 +162,20 @@ def _require_first_bytes(path: Path, expected: Format) -> None:
         with path.open("rb") as file:
             beginning = file.read(max(map(len, titles)))
     except OSError:
-        raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
+        raise InvalidTable("{path} cannot be read. Check the permissions.", path=path) from None
     if not beginning:
-        raise InvalidTable(f"{path} is empty.")
+        raise InvalidTable("{path} is empty.", path=path)
     if beginning.startswith(expected.marks):
         return
     title = next((title for mark, title in titles.items() if beginning.startswith(mark)), None)
     if title is not None and not (path.suffix.lower() in COMPRESSED and "gzip" in title):
-        raise InvalidTable(f"{path} holds {title} data, despite its extension. Rename it.")
+        raise InvalidTable(
+            "{path} holds {title} data, despite its extension. Rename it.", path=path, title=title
+        )
     if title is None and expected.marks:
-        raise InvalidTable(f"{path} is not {expected.title} data, despite its extension.")
+        raise InvalidTable(
+            "{path} is not {title} data, despite its extension.", path=path, title=expected.title
+        )
 
 
 @dataclass(frozen=True)
@@ -264,8 +274,8 @@ def _to_arrow(frame: Any) -> pa.Table:
     frame = frame.collect() if _is_lazy(frame) else frame
     if not hasattr(frame, "__arrow_c_stream__"):
         raise InvalidTable(
-            "A table must be a path, or a pandas, Polars, PyArrow or DuckDB object, "
-            f"got {type(frame).__name__}."
+            "A table must be a path, or a pandas, Polars, PyArrow or DuckDB object, got {kind}.",
+            kind=type(frame).__name__,
         )
     return pa.table(frame)
 
@@ -279,7 +289,9 @@ def _from_pandas(frame: Any) -> pa.Table:
     for name in frame.columns if len(frame.columns) > 1 else ():
         _from_pandas(frame[[name]])
     bad = frame.columns[0]
-    raise InvalidTable(f"Column '{bad}' holds values of different kinds. Give it one.", column=bad)
+    raise InvalidTable(
+        "Column '{column}' holds values of different kinds. Give it one.", column=bad
+    )
 
 
 def empty_like(frame: Any) -> Any:

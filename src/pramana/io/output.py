@@ -107,7 +107,9 @@ class OutputEncoder:
             return array
         places = places_among(self.sets, array)
         if len(places) and places.min() < 0:
-            raise InvalidTable(f"Column '{REPORTED}' must name sets of the certificate.")
+            raise InvalidTable(
+                "Column '{reported}' must name sets of the certificate.", reported=REPORTED
+            )
         indices = places.astype(kind.index_type.to_pandas_dtype())
         return pa.DictionaryArray.from_arrays(indices, names)
 
@@ -138,9 +140,10 @@ def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
         return array.cast(kind)
     except pa.ArrowInvalid:  # which quotes a value
         raise InvalidTable(
-            f"'{name}' holds values that {kind} cannot store: dates and times must lie within "
+            "'{column}' holds values that {kind} cannot store: dates and times must lie within "
             "300,000 years of 1970. Correct them, or drop the column.",
             column=name,
+            kind=kind,
         ) from None
 
 
@@ -182,7 +185,11 @@ def write_records(
     noted = schema.with_metadata(_pramana_metadata(schema))
     known = [name for name in FORMATS if FORMATS[name].writes]
     if file_format not in FORMATS:
-        raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
+        raise InvalidTable(
+            "Tables can be written as {known}, not as {file_format}.",
+            known=", ".join(known),
+            file_format=file_format,
+        )
     with whole_file(Path(path), force=force) as place:
         FORMATS[file_format].write(place, RecordStream(noted, groups(), labels or Labels()))
     return written

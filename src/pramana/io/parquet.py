@@ -139,7 +139,8 @@ def open_parts(folder: Path) -> OpenedTable:
     parts = parts_of(folder)
     if not parts:
         raise InvalidTable(
-            f"{folder} must be a file that holds a table, and is a folder without Parquet files."
+            "{folder} must be a file that holds a table, and is a folder without Parquet files.",
+            folder=folder,
         )
     files = tuple(map(_File.of, parts))
     for file in files:
@@ -310,8 +311,10 @@ def _require_same_schema(first: pa.Schema, file: _File) -> None:
             difference = f"'{name}' is {kind} in {part.name} and {first.field(name).type} before"
             break
     raise InvalidTable(
-        f"All files of {part.parent} must have the same columns and types, and {difference}. "
-        "Write them again with one schema."
+        "All files of {parent} must have the same columns and types, and {difference}. Write them "
+        "again with one schema.",
+        parent=part.parent,
+        difference=difference,
     )
 
 

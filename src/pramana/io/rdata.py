@@ -78,7 +78,7 @@ def read_here(
         raise
     except Exception:  # whatever a damaged file makes of it; its message may show rows
         raise InvalidTable(
-            f"{path} cannot be read as R: it is broken, or not what its ending says."
+            "{path} cannot be read as R: it is broken, or not what its ending says.", path=path
         ) from None
 
 
@@ -112,7 +112,7 @@ def _read_frame(parsed: Any, convert: Any, where: str, *, rename: bool) -> tuple
         for name, column, about in zip(names, parsed.value, attributes, strict=True)
     }
     if len({len(column) for column in columns.values()}) > 1:
-        raise InvalidTable(f"{where} has columns of different lengths.")
+        raise InvalidTable("{where} has columns of different lengths.", where=where)
     return pa.table(columns), _labels(columns, dict(zip(names, attributes, strict=True)))
 
 
@@ -148,7 +148,7 @@ def _column(name: str, value: Any, about: Form) -> pa.Array:
     """Values of one column in the type that R gives them."""
     if getattr(value, "ndim", 1) != 1 or isinstance(value, list | Mapping):
         raise InvalidTable(
-            f"Column '{name}' holds more than one value a record. Leave it out.", column=name
+            "Column '{column}' holds more than one value a record. Leave it out.", column=name
         )
     classes = _classes(about)
     if "integer64" in classes:

@@ -100,7 +100,9 @@ def read_here(path: Path, *, marked: str, called: str, rename: str = "") -> tupl
         raise
     except (library.CalamineError, OSError, ValueError):
         raise InvalidTable(
-            f"{path} cannot be read as {called}: it is broken, cut short, or locked."
+            "{path} cannot be read as {called}: it is broken, cut short, or locked.",
+            path=path,
+            called=called,
         ) from None
     notice = ""
     if part.name is None and len(sheets) > 1:
@@ -122,17 +124,25 @@ def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> 
     header = part.header or next((at for at, count in enumerate(filled, start=1) if count), 1)
     if len(rows) < header:
         raise InvalidTable(
-            f"{where} has {len(rows)} rows, so the column names cannot be in row {header}."
+            "{where} has {count} rows, so the column names cannot be in row {header}.",
+            where=where,
+            count=len(rows),
+            header=header,
         )
     end = max((at for at, count in enumerate(filled, start=1) if count), default=0)
     body = rows[header:end]
     if not body:
-        raise InvalidTable(f"{where} has names of columns and no records.")
+        raise InvalidTable("{where} has names of columns and no records.", where=where)
     if part.header is None and 2 * filled[header - 1] < max(filled):  # a title above the table
         likely = next(at for at, count in enumerate(filled, start=1) if 2 * count >= max(filled))
         raise InvalidTable(
-            f"Row {header} of {where} names {filled[header - 1]} of {max(filled)} columns. Name "
-            f"the row of the column names: {shlex.quote(f'{part.file.name}#{sheet}!{likely}')}."
+            "Row {header} of {where} names {filled} of {most} columns. Name the row of the "
+            "column names: {value}.",
+            header=header,
+            where=where,
+            filled=filled[header - 1],
+            most=max(filled),
+            value=shlex.quote(f"{part.file.name}#{sheet}!{likely}"),
         )
     names, columns = [], []
     for at, head in enumerate(rows[header - 1]):

@@ -76,14 +76,19 @@ def read_in_child(module: str, path: Path, *, title: str, **how: str) -> tuple[p
             ended = _ended(process)  # so that the next file is not given to a dying subprocess
             if too_late.is_set() or ended == -SPENT:
                 raise InvalidTable(
-                    f"{path} cannot be read as {title} within {patience:.0f} seconds of processor "
-                    "time. It is broken, or too large for its format: write it as Parquet or CSV."
+                    "{path} cannot be read as {title} within {patience:.0f} seconds of processor "
+                    "time. It is broken, or too large for its format: write it as Parquet or CSV.",
+                    path=path,
+                    title=title,
+                    patience=patience,
                 ) from None
             raise InvalidTable(
-                f"{path} cannot be read as {title}: the library that reads such files failed. The "
+                "{path} cannot be read as {title}: the library that reads such files failed. The "
                 "file is broken, truncated, of another format than its extension, or unpacks to "
-                f"more than the {memory_bound() / 2**30:.1f} GiB of memory that are allowed "
-                "(PRAMANA_MEMORY)."
+                "more than the {gigabytes:.1f} GiB of memory that are allowed (PRAMANA_MEMORY).",
+                path=path,
+                title=title,
+                gigabytes=memory_bound() / 2**30,
             ) from None
         finally:
             late.cancel()
@@ -179,7 +184,7 @@ def _serve_one(asked: Form, sink: Any) -> None:
         table, labels = read(Path(asked["path"]), **asked["how"])
     except PramanaError as error:
         refusal = {
-            "refused": str(error),
+            "refused": error.args[0],
             "kind": type(error).__name__,
             "code": error.code,
             "fields": error.fields,

@@ -162,8 +162,10 @@ class StepCodec:
         if impossible:
             names = " and ".join(f"'{column.name}'" for column in self.columns)
             raise OutsideDomain(
-                f"{records_that(impossible, 'holds', 'hold')} a combination of {names} that the "
-                "schema calls impossible. Correct them, or drop the rule."
+                "{records} a combination of {names} that the schema calls impossible. Correct "
+                "them, or drop the rule.",
+                records=records_that(impossible, "holds", "hold"),
+                names=names,
             )
         return cells.astype(code_dtype(len(self._cells.cells)))
 
@@ -194,7 +196,9 @@ class StepCodec:
         if unknown:
             names = ", ".join(self.step.strata)
             raise OutsideDomain(
-                f"{records_that(unknown, 'lies', 'lie')} in a stratum of {names} without a matrix."
+                "{records} in a stratum of {names} without a matrix.",
+                records=records_that(unknown, "lies", "lie"),
+                names=names,
             )
         return strata
 

@@ -165,7 +165,11 @@ def reported_tables(
     wanted: dict[Set, float] = {}
     for table, weight in tables.items():
         if not weight > 0:
-            raise InvalidNumber(f"The weight of {'*'.join(table)} must be above 0, got {weight}.")
+            raise InvalidNumber(
+                "The weight of {table} must be above 0, got {weight}.",
+                table="*".join(table),
+                weight=weight,
+            )
         small = len(table) <= 2 or cells(table) <= gamma
         for part in [table] if small else itertools.combinations(table, 2):
             wanted[part] = wanted.get(part, 0.0) + weight
@@ -420,12 +424,15 @@ class AttributeSampling(Method):
             for name in table:
                 if name not in names | {column.name for column in schema.released_as_is}:
                     raise UnknownColumn(
-                        f"tables names '{name}', which is not released. "
-                        f"Randomised are: {', '.join(c.name for c in schema.randomised)}.",
+                        "tables names '{column}', which is not released. Randomised are: "
+                        "{randomised}.",
                         column=name,
+                        randomised=", ".join(c.name for c in schema.randomised),
                     )
             if len(set(table)) != len(table):
-                raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")
+                raise InvalidNumber(
+                    "Table {table} must name each column once.", table="*".join(table)
+                )
             if randomised := randomised_in(schema, table):
                 wanted[randomised] = wanted.get(randomised, 0.0) + 1.0
         return wanted
@@ -507,13 +514,15 @@ def require_sampled(schema: Schema) -> None:
     """Refuse schemas that attribute sampling cannot serve."""
     if REPORTED in schema.names:
         raise InvalidSchema(
-            f"Attribute sampling adds a column '{REPORTED}', and the table has one too. Rename it."
+            "Attribute sampling adds a column '{reported}', and the table has one too. Rename it.",
+            reported=REPORTED,
         )
     fixed = [column.name for column in schema.randomised if column.fixed]
     if fixed:
         raise Infeasible(
-            f"Values of {', '.join(fixed)} are exempt or kept missing, so their records would be "
-            "released unchanged: no finite epsilon and no k above 1 can hold. Drop the exemption."
+            "Values of {fixed} are exempt or kept missing, so their records would be released "
+            "unchanged: no finite epsilon and no k above 1 can hold. Drop the exemption.",
+            fixed=", ".join(fixed),
         )
 
 
@@ -523,7 +532,7 @@ def _largest_log_gamma(
     """The largest ln gamma of an attribute set that meets every target."""
     if not asked:
         raise InvalidNumber(
-            f"State what to aim at, one of: {words_to_ask(AttributeSampling.aims)}."
+            "State what to aim at, one of: {aims}.", aims=words_to_ask(AttributeSampling.aims)
         )
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
@@ -576,8 +585,11 @@ class SetCells:
         """The possible cells: values of a single column, or tuples in the order of the columns."""
         if self.count(columns) > CATEGORY_LIMIT:
             raise TooLarge(
-                f"A report of {' and '.join(columns)} has {self.count(columns):,} cells; at most "
-                f"{CATEGORY_LIMIT:,} can be served. Coarsen one of them."
+                "A report of {columns} has {count:,} cells; at most {category_limit:,} can be "
+                "served. Coarsen one of them.",
+                columns=" and ".join(columns),
+                count=self.count(columns),
+                category_limit=CATEGORY_LIMIT,
             )
         parts = self._parts(columns)
         if len(parts) == len(columns) > 1:  # no two columns are tied: all combinations

@@ -196,7 +196,9 @@ def options_of(method: type[Method]) -> tuple[Option, ...]:
 def require_options(method: Method) -> None:
     """Refuse objects that are no method, and options of the wrong type: ``"no"`` is truthy."""
     if isinstance(method, type) or not is_dataclass(method):
-        raise InputError(f"A method is its name or an object such as Retention(), got {method!r}.")
+        raise InputError(
+            "A method is its name or an object such as Retention(), got {method!r}.", method=method
+        )
     in_numbers_of_python(method)
     types = {bool: bool, int: Integral, float: Real, str: str}
     for item in options_of(type(method)):
@@ -207,8 +209,11 @@ def require_options(method: Method) -> None:
             item.kind is bool
         ):
             raise InvalidNumber(
-                f"{item.name} of method {method.name} must be of type {item.kind.__name__}, "
-                f"got {value!r}."
+                "{name} of method {method} must be of type {kind}, got {value!r}.",
+                name=item.name,
+                method=method.name,
+                kind=item.kind.__name__,
+                value=value,
             )
         if item.choices:
             require_choice(item.name, value, item.choices)

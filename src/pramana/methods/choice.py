@@ -114,9 +114,10 @@ def design_for(
     grids = [column.name for column in context.schema.columns if column.gridded]
     if grids and chosen.data_dependent:
         raise NotCovered(
-            f"Method {chosen.name} depends on which values occur, and '{grids[0]}' is rounded "
-            "at random to a grid. Use retention or attribute-sampling, or put it in bins.",
+            "Method {chosen} depends on which values occur, and '{column}' is rounded at random "
+            "to a grid. Use retention or attribute-sampling, or put it in bins.",
             column=grids[0],
+            chosen=chosen.name,
         )
     if method is None and len(context.schema.randomised) > 1:
         plan = _most_accurate(chosen, context, guarantees)
@@ -142,8 +143,9 @@ def usual_method(asked: Sequence[str]) -> type[Method]:
             return method
     aims = (f"{name} ({', '.join(m.aims)})" for name, m in METHODS.items() if m.aims)
     raise Infeasible(
-        f"No method aims at {' and '.join(asked)} together; methods and their aims: "
-        f"{', '.join(aims)}."
+        "No method aims at {asked} together; methods and their aims: {aims}.",
+        asked=" and ".join(asked),
+        aims=", ".join(aims),
     )
 
 
@@ -154,10 +156,11 @@ def settle_bins(schema: Schema) -> Schema:
         if isinstance(column.domain, Bins) and not used:
             what = "a stratum" if column.name in schema.strata else f"role {column.role}"
             raise InvalidSchema(
-                f"The bins of '{column.name}' would not be used: it is {what} and released "
-                "unchanged. Randomise it, give it role sensitive (binned, not randomised), cut it "
+                "The bins of '{column}' would not be used: it is {what} and released unchanged. "
+                "Randomise it, give it role sensitive (binned, not randomised), cut it "
                 "beforehand, or take the bins out.",
                 column=column.name,
+                what=what,
             )
     kept = [c for c in (*schema.binned, *schema.listed) if c.missing is None]
     schema = schema.replace_columns(replace(column, missing="keep") for column in kept)
@@ -167,14 +170,18 @@ def settle_bins(schema: Schema) -> Schema:
 def _require_schema(schema: Schema) -> None:
     if not isinstance(schema, Schema):
         kind = type(schema).__name__
-        raise InputError(f"A schema is an object, such as Schema.load('s.toml'), got {kind}.")
+        raise InputError(
+            "A schema is an object, such as Schema.load('s.toml'), got {kind}.", kind=kind
+        )
 
 
 def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
     for target in asked:
         # The structural check of a protocol is slow: subclasses are recognised by their bases.
         if Guarantee not in type(target).__mro__ and not isinstance(target, Guarantee):
-            raise InputError(f"A target is a guarantee, such as PkAnonymity(k=5), got {target!r}.")
+            raise InputError(
+                "A target is a guarantee, such as PkAnonymity(k=5), got {target!r}.", target=target
+            )
     if method is None:
         return usual_method([guarantee.name for guarantee in asked])()
     if not isinstance(method, str):
@@ -339,8 +346,11 @@ class Guide:
         if not inside:
             tried = [point.gamma for point in self.points]
             raise Infeasible(
-                f"No gamma between {low:g} and {high:g} was tried; the grid has "
-                f"{text_up(min(tried), 6)} to {text_up(max(tried), 6)}."
+                "No gamma between {low:g} and {high:g} was tried; the grid has {least} to {most}.",
+                low=low,
+                high=high,
+                least=text_up(min(tried), 6),
+                most=text_up(max(tried), 6),
             )
         if accuracy is None:
             best: dict[float, GridPoint] = {}
@@ -368,5 +378,7 @@ def parse_range(text: str) -> tuple[float, float]:
     except ValueError:
         low, high = 1.0, 0.0
     if len(parts) > 2 or not 1 < low <= high < float("inf"):
-        raise InvalidNumber(f"A range of gamma must read like 5:12, above 1, got {text!r}.")
+        raise InvalidNumber(
+            "A range of gamma must read like 5:12, above 1, got {text!r}.", text=text
+        )
     return low, high

@@ -93,9 +93,9 @@ class DesignContext:
         """The context of a survey that is yet to be collected."""
         if smallest_group is None and schema.known:
             raise InvalidNumber(
-                f"{', '.join(schema.known)} will be released unchanged and split the anonymity "
-                "set: say how many records the smallest group will have (smallest_group), or give "
-                "the data."
+                "{known} will be released unchanged and split the anonymity set: say how many "
+                "records the smallest group will have (smallest_group), or give the data.",
+                known=", ".join(schema.known),
             )
         require_number("the number of records", records, low=1)
         if smallest_group is not None:
@@ -107,7 +107,12 @@ class DesignContext:
         if self.records < needed:  # no column is to blame
             there = counted(self.records, "record")
             lower = "" if self.records < 2 else f"{lower}, or "
-            return Infeasible(f"{said} The table has {there}: {lower}ask more people.")
+            return Infeasible(
+                "{said} The table has {there}: {lower}ask more people.",
+                said=said,
+                there=there,
+                lower=lower,
+            )
         schema, weight, opened = self.schema, self.schema.weight, self.opened
         known = sorted(schema.known, key=lambda name: weight is None or name != weight.name)
         splitting, rounded = known, None
@@ -125,12 +130,14 @@ class DesignContext:
             if usual and usual == coarse_weight_of(opened, weight.name, needed):
                 coarser = to_drop
         return Infeasible(
-            f"{said} {self._advice(splitting, rounded, lower)}",
+            "{said} {advice}",
             code="too-few-alike",
             column=next(iter(splitting), None),
             without=to_drop,
             coarser=coarser,
             rounded=None if rounded is None else rounded.entries | {"effect": rounded.shifted},
+            said=said,
+            advice=self._advice(splitting, rounded, lower),
         )
 
     def _to_drop(self, alike: Mapping[str, int], needed: float) -> tuple[str, ...]:
@@ -276,8 +283,11 @@ class DesignContext:
         """The largest ln gamma that meets a target on the amplification; others are refused."""
         if not isinstance(guarantee, Amplified):
             raise Infeasible(
-                f"Method {method} does not aim at {guarantee.name}; it takes "
-                f"{words_to_ask(METHOD_CLASSES[method].aims)}. Choose another method."
+                "Method {method} does not aim at {guarantee}; it takes {aims}. Choose another "
+                "method.",
+                method=method,
+                guarantee=guarantee.name,
+                aims=words_to_ask(METHOD_CLASSES[method].aims),
             )
         log_gamma = guarantee.log_amplification(anonymity_set=self.anonymity_set)
         if log_gamma > 0:
@@ -290,7 +300,7 @@ class DesignContext:
             f"largest attainable k is {max(self.anonymity_set - 1, 1):,}."
         )
         if not math.isfinite(k):
-            raise Infeasible(f"{said} Lower k.")
+            raise Infeasible("{said} Lower k.", said=said)
         # Among no more than k records, released values carry no information.
         raise self.too_few_records(said, math.floor(k) + 1)
 
@@ -298,7 +308,7 @@ class DesignContext:
 def unattainable(*asked: object) -> Infeasible:
     """The error for targets that only pure noise meets."""
     targets = " and ".join(map(str, asked))
-    return Infeasible(f"{targets} can be met by pure noise only: loosen it.")
+    return Infeasible("{targets} can be met by pure noise only: loosen it.", targets=targets)
 
 
 @contextmanager
@@ -329,9 +339,10 @@ def require_coded(schema: Schema, opened: OpenedTable) -> None:
         impossible = sum(opened.summaries(count, step.columns)) if len(columns) > 1 else 0
         if impossible:
             raise OutsideDomain(
-                f"{records_that(impossible, 'holds', 'hold')} a combination of "
-                f"{quoted(step.columns)} that the schema calls impossible. Correct them, or drop "
-                "the rule."
+                "{records} a combination of {columns} that the schema calls impossible. Correct "
+                "them, or drop the rule.",
+                records=records_that(impossible, "holds", "hold"),
+                columns=quoted(step.columns),
             )
 
 
@@ -361,7 +372,9 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
     numbers |= {} if weight is None else {weight.name: "to weigh answers"}
     for name, why in numbers.items():
         if not is_number(kind := opened.schema.field(name).type):
-            raise InvalidTable(f"'{name}' must be a number {why}, and is {kind}.", column=name)
+            raise InvalidTable(
+                "'{column}' must be a number {why}, and is {kind}.", column=name, why=why, kind=kind
+            )
     if weight is not None:
         require_finite(opened, weight.name)
     for column in schema.noisy:
@@ -372,9 +385,10 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
             and is_whole(opened.schema.field(column.name).type)
         ):
             raise InvalidTable(
-                f"The scale of noise on '{column.name}' must be at least 1, got {noise.scale:g}: "
-                "whole numbers stay whole, and most or all of them would stay unchanged.",
+                "The scale of noise on '{column}' must be at least 1, got {scale:g}: whole "
+                "numbers stay whole, and most or all of them would stay unchanged.",
                 column=column.name,
+                scale=noise.scale,
             )
 
 
@@ -418,8 +432,9 @@ def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
         if plan.basis not in (None, basis):
             if plan.nature.withholds_matrices:
                 raise DoesNotHold(
-                    f"Method {plan.method.name} chose its matrices for the counts of another "
-                    "table, and frequencies are unbiased in that one alone."
+                    "Method {method} chose its matrices for the counts of another table, and "
+                    "frequencies are unbiased in that one alone.",
+                    method=plan.method.name,
                 )
             plan = replace(plan, statistics={}, expected_error=None, basis=basis)
         price = plan.expected_error
@@ -433,7 +448,12 @@ def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
         )
     except DoesNotHold as error:
         raise DoesNotHold(
-            f"{error} The plan was made for {plan.records:,} records in groups of at least "
-            f"{plan.anonymity_set:,}; this table has {context.records:,} in groups of at least "
-            f"{context.anonymity_set:,}. Design again with these data."
+            "{error} The plan was made for {records:,} records in groups of at least "
+            "{anonymity_set:,}; this table has {rows:,} in groups of at least "
+            "{smallest:,}. Design again with these data.",
+            error=error,
+            records=plan.records,
+            anonymity_set=plan.anonymity_set,
+            rows=context.records,
+            smallest=context.anonymity_set,
         ) from None

@@ -29,10 +29,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from pramana.base.translation import gettext, noop
 from pramana.errors import InvalidSchema, TooLarge
 from pramana.mechanisms.mechanism import Step
 from pramana.mechanisms.transition import Label
@@ -82,8 +83,9 @@ def step_domains(schema: Schema, joint: Iterable[Sequence[str]] = ()) -> tuple[S
     for name in (name for columns in ties for name in columns):
         if name not in names:
             raise InvalidSchema(
-                f"Only randomised columns can be tied, and '{name}' is none of {', '.join(names)}.",
+                "Only randomised columns can be tied, and '{column}' is none of {names}.",
                 column=name,
+                names=", ".join(names),
             )
     return tuple(_domain(schema, group) for group in tied_columns(names, ties))
 
@@ -95,15 +97,20 @@ def _domain(schema: Schema, columns: tuple[str, ...]) -> StepDomain:
     cells = math.prod(len(part.labels) for part in parts)
     if cells > CATEGORY_LIMIT:
         raise TooLarge(
-            f"{' and '.join(columns)} are tied together, which makes {cells:,} cells; at most "
-            f"{CATEGORY_LIMIT:,} can be served. Coarsen one of them."
+            "{columns} are tied together, which makes {cells:,} cells; at most {category_limit:,} "
+            "can be served. Coarsen one of them.",
+            columns=" and ".join(columns),
+            cells=cells,
+            category_limit=CATEGORY_LIMIT,
         )
     rules = CellRules.of(schema, columns)
     possible = rules.cells()
     if len(possible) < 2:
         raise InvalidSchema(
-            f"The impossible combinations leave {len(possible)} possible cell of "
-            f"{' and '.join(columns)}; at least two are needed."
+            "The impossible combinations leave {count} possible cell of {columns}; at least two "
+            "are needed.",
+            count=len(possible),
+            columns=" and ".join(columns),
         )
     stays = rules.stay(np.nonzero(rules.table()))
     fixed = tuple(cell for cell, stay in zip(possible, stays, strict=True) if stay)
@@ -125,6 +132,9 @@ distribution of shape 1/4 and mean 1, which Dirichlet shares with 1/4 record per
 STEP = 1e-5
 """The relative step of the difference quotients by retention."""
 
+PURE_NOISE: Final = noop(
+    "The expected error of a {kind} exceeds 100 % of the records: nearly pure noise."
+)
 LEAST = 1e-4
 """Smaller errors are reported as below this share: they are mostly rounding."""
 
@@ -163,15 +173,25 @@ class ExpectedError:
     def sentence(self) -> str:
         """A sentence on the error of a typical table."""
         if not math.isfinite(self.mean):
-            return "No table can be estimated: the release is pure noise."
+            return gettext("No table can be estimated: the release is pure noise.")
         columns, error = min(self._typical, key=lambda entry: abs(entry[1] - self.mean))
-        kind = f"{'two-way ' if len(columns) == 2 else ''}table of {' by '.join(columns)}"
+        words = (
+            noop("two-way table of {columns}") if len(columns) == 2 else noop("table of {columns}")
+        )
+        kind = gettext(words, columns=gettext(" by ").join(columns))
         if error >= 1:
-            most = "100 % of the records: nearly pure noise"
-            return f"The expected error of a {kind} exceeds {most}."
+            return gettext(PURE_NOISE, kind=kind)
         if error < LEAST:
-            return f"The expected error of a {kind} is less than {100 * LEAST:g} % of the records."
-        return f"The expected error of a {kind} is about {100 * error:.2g} % of the records."
+            return gettext(
+                "The expected error of a {kind} is less than {least:g} % of the records.",
+                kind=kind,
+                least=100 * LEAST,
+            )
+        return gettext(
+            "The expected error of a {kind} is about {share:.2g} % of the records.",
+            kind=kind,
+            share=100 * error,
+        )
 
     def matches_text(self, words: str | None) -> bool:
         """Whether ``words`` is the sentence of these errors, up to rounding of the matrices."""

@@ -132,7 +132,9 @@ class Grouped(Method):
 
     def __post_init__(self) -> None:
         if isinstance(self.responses, str):
-            raise InvalidNumber(f"responses must be a list of columns, got {self.responses!r}.")
+            raise InvalidNumber(
+                "responses must be a list of columns, got {responses!r}.", responses=self.responses
+            )
         object.__setattr__(self, "responses", tuple(self.responses))
         require_choice("clustering", self.clustering, get_args(Clustering))
         require_number("response_weight", self.response_weight, low=0, high_open=True)
@@ -168,9 +170,11 @@ class Grouped(Method):
         fixed = [column.name for column in context.schema.randomised if column.fixed]
         if fixed:
             raise InvalidSchema(
-                f"Values of {listed(fixed)} are exempt or kept missing, and would change: method "
-                f"{self.name} gives every record new keys, missing ones too. Drop the exemption, "
-                'or set missing = "category".'
+                "Values of {fixed} are exempt or kept missing, and would change: method "
+                "{name} gives every record new keys, missing ones too. Drop the exemption, "
+                'or set missing = "category".',
+                fixed=listed(fixed),
+                name=self.name,
             )
         if self.suppress:
             _with_missing(context.schema)
@@ -190,8 +194,9 @@ class Grouped(Method):
             _refuse_copies(self.name, context)
         if context.schema.impossible and not self.real_keys:
             raise InvalidSchema(
-                f"Method {self.name} can make combinations that the schema calls impossible. Use "
-                "resample, permute or gaussian, which release keys of real records only."
+                "Method {name} can make combinations that the schema calls impossible. Use "
+                "resample, permute or gaussian, which release keys of real records only.",
+                name=self.name,
             )
         public = self._description(size)
         return context.plan(self, Mechanism(()), asked, [target], public=public)
@@ -294,14 +299,20 @@ class Grouped(Method):
     def _require_room(self, schema: Schema, *, k: int, most: int) -> None:
         """Refuse sizes of groups and diversity that no group can have."""
         if k > most:
-            raise Infeasible(f"No group of {k:,} records can be formed of {most:,}.")
+            raise Infeasible("No group of {k:,} records can be formed of {most:,}.", k=k, most=most)
         if self.max_size is not None and self.max_size < k:
-            raise Infeasible(f"A group of at least {k:,} cannot have max_size = {self.max_size:,}.")
+            raise Infeasible(
+                "A group of at least {k:,} cannot have max_size = {max_size:,}.",
+                k=k,
+                max_size=self.max_size,
+            )
         largest = most if self.max_size is None else min(most, self.max_size)
         if self.distinct > largest:
             raise Infeasible(
-                f"A group of at most {largest:,} records cannot hold distinct = {self.distinct:,} "
-                "values of a column."
+                "A group of at most {largest:,} records cannot hold distinct = {distinct:,} "
+                "values of a column.",
+                largest=largest,
+                distinct=self.distinct,
             )
         asks = self.distinct > 1 or self.closeness < 1
         if asks and not any(not column.role.traits.known for column in schema.columns):
@@ -512,10 +523,11 @@ def _refuse_copies(name: str, context: DesignContext) -> None:
             separable = sizes.too_many
     if not separable:
         raise InvalidSchema(
-            f"Only the keys distinguish records, so that {name} would release most records, or "
+            "Only the keys distinguish records, so that {name} would release most records, or "
             "all, unchanged: their owners would be hidden, but their contents would be public. "
             "Use resample with draw = sequential, another method, or allow_unchanged "
-            "(--allow-unchanged) if that is meant."
+            "(--allow-unchanged) if that is meant.",
+            name=name,
         )
 
 
@@ -534,7 +546,7 @@ def _with_missing(schema: Schema) -> Schema:
     for column in schema.randomised:
         if column.drawn:
             raise InvalidSchema(
-                f"'{column.name}' is released as numbers drawn inside its bins, of which nearly "
+                "'{column}' is released as numbers drawn inside its bins, of which nearly "
                 'all would be set to missing: take release = "centre" or "label", or leave '
                 "suppress out.",
                 column=column.name,

@@ -26,11 +26,13 @@ import os
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 
 from pramana.base.atomic_files import read_file, write_whole
 from pramana.base.text import Shown, text_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import DoesNotHold, InputError, PramanaError, harmless
 from pramana.guarantees.base import Guarantee, Need
 from pramana.guarantees.claims import (
@@ -54,6 +56,12 @@ from pramana.schema.origins import DataChoices, Provenance
 from pramana.schema.schema import Schema, origin_named
 from pramana.schema.schema_file import entry_of, read_toml
 from pramana.types import Entries, Form
+
+CHOSEN: Final = noop(
+    "{what} were chosen with these data. Epsilon does not cover what this choice reveals about a "
+    "person, and the certificate says so. Choose by the schema alone instead (design --blind). "
+    'State the roles yourself, and delete origin = "..." from the top of the schema.'
+)
 
 
 @dataclass(frozen=True)
@@ -99,12 +107,18 @@ class Plan(Shown):
         known = {claim.name for claim in self.claims}
         for guarantee in self.asked:
             if guarantee.name not in known:
-                raise DoesNotHold(f"Method {self.method.name} does not guarantee {guarantee.name}.")
+                raise DoesNotHold(
+                    "Method {method} does not guarantee {guarantee}.",
+                    method=self.method.name,
+                    guarantee=guarantee.name,
+                )
         for claim in self.claims:
             if not claim.holds:
                 raise DoesNotHold(
-                    f"Method {self.method.name} attains {claim.attained}, short of the "
-                    f"{claim.asked} that was asked."
+                    "Method {method} attains {attained}, short of the {asked} that was asked.",
+                    method=self.method.name,
+                    attained=claim.attained,
+                    asked=claim.asked,
                 )
 
     @property
@@ -178,29 +192,33 @@ class Plan(Shown):
         notices, choices = [], DataChoices.of(self.schema)
         read = choices.read
         if self.aims_at_epsilon and (choices.tried or not choices.choices.declared):
-            what = [f"the values of {', '.join(choices.tried)}"] if choices.tried else []
+            tried = ", ".join(choices.tried)
+            what = [gettext("the values of {columns}", columns=tried)] if tried else []
             if not choices.choices.declared:
-                what.append("roles, method or target")
-            notices.append(
-                f"{' and '.join(what)} were chosen with these data. Epsilon "
-                "does not cover what this choice reveals about a person, and the certificate says "
-                "so. Choose by the schema alone instead (design --blind). State the roles "
-                'yourself, and delete origin = "..." from the top of the schema.'
-            )
+                what.append(gettext("roles, method or target"))
+            notices.append(gettext(CHOSEN, what=gettext(" and ").join(what)))
         if read and self.aims_at_epsilon:
             notices.append(
-                f"Values read off the data are published ({', '.join(read)}): a value that only "
-                "one person has reveals that person, and epsilon does not cover it. Declare in the "
-                "schema which values can occur: "
-                f'[columns.{read[0]}] categories = ["...", "..."].'
+                gettext(
+                    "Values read off the data are published ({columns}): a value that only one "
+                    "person has reveals that person, and epsilon does not cover it. Declare in the "
+                    "schema which values can occur: "
+                    '[columns.{first}] categories = ["...", "..."].',
+                    columns=", ".join(read),
+                    first=read[0],
+                )
             )
         central = [target for target in self.asked if isinstance(target, ShuffledPrivacy)]
         delta = max((target.delta or 0.0 for target in central), default=0.0)
         if delta > 1 / self.records:
             notices.append(
-                f"A delta of {text_up(delta, 3)} is above one record in {self.records:,}: "
-                "publishing some people's records unchanged would meet it, so that it protects "
-                "hardly anyone. Leave --delta out for the usual one."
+                gettext(
+                    "A delta of {delta} is above one record in {records:,}: publishing some "
+                    "people's records unchanged would meet it, so that it protects hardly anyone. "
+                    "Leave --delta out for the usual one.",
+                    delta=numeral(text_up(delta, 3)),
+                    records=self.records,
+                )
             )
         more = (self.statistics.get(name, ()) for name in ("about_tables", "about_matrices"))
         return [*notices, *self.about_households, *chain.from_iterable(more)]
@@ -302,13 +320,17 @@ class PlanFile:
 
     def __post_init__(self) -> None:
         if self.method and self.method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(METHODS)}, got '{self.method}'.")
+            raise InputError(
+                "method must be one of {methods}, got '{method}'.",
+                methods=", ".join(METHODS),
+                method=self.method,
+            )
         object.__setattr__(self, "origin", str(origin_named(self.origin)))
         _require_known("target", self.target, [letter.field for letter in cli_options()])
         for name, value in self.target.items():
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not math.isfinite(value):
-                raise InputError(f"{name} of [target] must be a number.")
+                raise InputError("{name} of [target] must be a number.", name=name)
         flags = (item.flag[2:] for method in METHODS.values() for item in options_of(method))
         _require_known("options", self.options, list(dict.fromkeys(flags)))
         written = [n for n, fmt in FORMATS.items() if fmt.writes] if self.copies else []
@@ -325,10 +347,14 @@ class PlanFile:
             if kinds[name] is tuple and isinstance(value, list):
                 value = tuple(value)
                 if not all(isinstance(item, str) for item in value):
-                    raise InputError(f"{name} must be a list of texts.")
+                    raise InputError("{name} must be a list of texts.", name=name)
             if not isinstance(value, kinds[name]):
                 what: dict[type, str] = {str: "a text", tuple: "a list of texts"}
-                raise InputError(f"{name} must be {what.get(kinds[name], f'a table [{name}]')}.")
+                raise InputError(
+                    "{name} must be {form}.",
+                    name=name,
+                    form=what.get(kinds[name], f"a table [{name}]"),
+                )
             stated[name] = value
         return cls(**stated)
 
@@ -349,13 +375,15 @@ class PlanFile:
         """The plan in a file; every error names the file."""
         place = Path(path)
         if not place.exists():
-            raise InputError(f"The plan file {place} does not exist.")
+            raise InputError("The plan file {place} does not exist.", place=place)
         try:
             return cls.from_toml(read_file(place, what="plan file").decode("utf-8-sig"))
         except UnicodeDecodeError:
-            raise InputError(f"The plan file {place} cannot be read as UTF-8 text.") from None
+            raise InputError(
+                "The plan file {place} cannot be read as UTF-8 text.", place=place
+            ) from None
         except PramanaError as error:
-            raise InputError(f"{place}: {error}") from None
+            raise InputError("{place}: {error}", place=place, error=error) from None
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the plan; over a file of that name only with ``force``."""
@@ -374,4 +402,9 @@ def _require_known(where: str, form: Form, known: list[str] | tuple[str, ...]) -
     unknown = [name for name in form if name not in known]
     if unknown:
         place = f" of [{where}]" if where else " of a plan"
-        raise InputError(f"'{unknown[0]}' is no entry{place}; known are {', '.join(known)}.")
+        raise InputError(
+            "'{unknown}' is no entry{place}; known are {known}.",
+            unknown=unknown[0],
+            place=place,
+            known=", ".join(known),
+        )

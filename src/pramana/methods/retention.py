@@ -202,9 +202,10 @@ def _largest_log_gamma(
     fixed = [step.name for step in steps if step.fixed]
     if fixed and (searched or log_gamma < math.inf):
         raise Infeasible(
-            f"Values of {', '.join(fixed)} are exempt or kept missing, so their records are "
-            "released unchanged: no finite epsilon and no k above 1 can hold. Drop the "
-            "exemption, or state a retention instead of a target."
+            "Values of {fixed} are exempt or kept missing, so their records are released "
+            "unchanged: no finite epsilon and no k above 1 can hold. Drop the exemption, or state "
+            "a retention instead of a target.",
+            fixed=", ".join(fixed),
         )
 
     for guarantee in searched:  # no formula gives its total

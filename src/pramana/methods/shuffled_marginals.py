@@ -98,19 +98,24 @@ class ShuffledMarginals(AttributeSampling):
         require_sampled(schema)
         if COUNT in schema.names:
             raise InvalidSchema(
-                f"Counts are released in a column '{COUNT}', and the table has one too. Rename it."
+                "Counts are released in a column '{count}', and the table has one too. Rename it.",
+                count=COUNT,
             )
         unchanged = [column.name for column in schema.released_as_is]
         if unchanged:
             raise Infeasible(
-                f"Method {self.name} releases counts of randomised columns and no records: "
-                f"{listed(unchanged)} cannot be released unchanged. Make them keys, drop them "
-                '(role = "identifier" in the schema), or choose another method.'
+                "Method {name} releases counts of randomised columns and no records: "
+                "{unchanged} cannot be released unchanged. Make them keys, drop them "
+                '(role = "identifier" in the schema), or choose another method.',
+                name=self.name,
+                unchanged=listed(unchanged),
             )
         cells, weights = SetCells(schema), self._rounds(schema)
         delta = usual_delta(records) if target.delta is None else target.delta
         if delta == 0 or records < 2:
-            raise Infeasible(f"Method {self.name} needs a delta above 0, and 2 records or more.")
+            raise Infeasible(
+                "Method {name} needs a delta above 0, and 2 records or more.", name=self.name
+            )
 
         def made(budget: float, trim: float = 0.0) -> ShuffledRounds:
             ratios = ratios_of([cells.count(table) for table in weights], weights.values(), budget)
@@ -387,8 +392,9 @@ def true_counts(
         impossible = max(impossible, int(np.sum(total) - counts[-1].sum()))
     if impossible:
         raise OutsideDomain(
-            f"{records_that(impossible, 'holds', 'hold')} a combination that the schema calls "
-            "impossible. Correct them, or drop the rule."
+            "{records} a combination that the schema calls impossible. Correct them, or drop the "
+            "rule.",
+            records=records_that(impossible, "holds", "hold"),
         )
     return counts
 

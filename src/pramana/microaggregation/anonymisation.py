@@ -68,7 +68,9 @@ def suppress(
     cells = np.zeros(codes.shape, dtype=bool)
     within = np.zeros(len(codes), np.int64) if strata is None else joint_groups([strata])
     if np.bincount(within).min() < k:
-        raise Infeasible(f"Every combination of known columns must have at least k = {k} records.")
+        raise Infeasible(
+            "Every combination of known columns must have at least k = {k} records.", k=k
+        )
     least = 0
     for stratum in range(int(within.max()) + 1):
         rows = np.flatnonzero(within == stratum)
@@ -181,7 +183,7 @@ def anonymise(
     """
     for name in (*(column.name for column in keys), *responses):
         if name not in table.column_names:
-            raise UnknownColumn(f"The table has no column {name!r}.", column=name)
+            raise UnknownColumn("The table has no column {column!r}.", column=name)
     key_values = [key_of(column, table.column(column.name)) for column in keys]
     response_keys = [Key(name, numbers_of(name, table.column(name))) for name in responses]
     groups = form_groups(

@@ -54,10 +54,10 @@ class Key:
         infinite = int(np.isinf(self.values).sum())
         if infinite:
             raise InvalidTable(
-                f"Column {self.name!r} must hold finite numbers; "
-                f"{records_that(infinite, 'holds', 'hold')} infinite values. "
-                "Bound them or declare them missing.",
+                "Column {column!r} must hold finite numbers; {records} infinite values. Bound "
+                "them or declare them missing.",
                 column=self.name,
+                records=records_that(infinite, "holds", "hold"),
             )
 
     def at(self, records: IntArray | slice) -> Key:
@@ -85,9 +85,11 @@ def coordinates(key: Key, weight: float = 1.0) -> FloatArray:
         count = int(codes.max()) + 1
         if count > MOST_COORDINATES:
             raise TooLarge(
-                f"Column {key.name!r} has {count} unordered categories; clustering serves up to "
-                f"{MOST_COORDINATES}. Merge categories or declare an order.",
+                "Column {column!r} has {count} unordered categories; clustering serves up to "
+                "{most_coordinates}. Merge categories or declare an order.",
                 column=key.name,
+                count=count,
+                most_coordinates=MOST_COORDINATES,
             )
         columns: FloatArray = np.eye(count)[codes] * np.sqrt(0.5 * weight)
         return columns if count > 1 else columns[:, :0]
@@ -105,8 +107,11 @@ def embed(keys: Sequence[Key], *, responses: Sequence[Key] = (), weight: float =
     n = len(keys[0].values)
     if width > MOST_COORDINATES or 8 * n * width > MOST_BYTES:
         raise TooLarge(
-            f"The keys of {n} records need {width} coordinates, more than fit into "
-            f"{MOST_BYTES >> 20} MiB. Merge categories of unordered keys or declare an order."
+            "The keys of {records} records need {width} coordinates, more than fit into "
+            "{most_bytes} MiB. Merge categories of unordered keys or declare an order.",
+            records=n,
+            width=width,
+            most_bytes=MOST_BYTES >> 20,
         )
     return np.ascontiguousarray(np.column_stack(parts)) if parts else np.zeros((n, 0))
 
@@ -125,15 +130,18 @@ def number_columns(
         columns = {name: numbers_of(name, table.column(name)) for name in table.column_names}
         unknown = [name for name in names if name not in columns]
         if unknown:
-            raise UnknownColumn(f"Response {unknown[0]!r} is not a column of the table.")
+            raise UnknownColumn(
+                "Response {unknown!r} is not a column of the table.", unknown=unknown[0]
+            )
         keys = [Key(name, values) for name, values in columns.items() if name not in names]
         responses = [Key(name, columns[name]) for name in names]
     if response is not None and not names:
         responses = _array_keys(response, "response")
         if keys and len(responses[0].values) != len(keys[0].values):
             raise InvalidTable(
-                f"A response must have one value a record: {len(keys[0].values)} records, "
-                f"{len(responses[0].values)} responses."
+                "A response must have one value a record: {count} records, {responses} responses.",
+                count=len(keys[0].values),
+                responses=len(responses[0].values),
             )
     return keys, responses
 
@@ -150,11 +158,13 @@ def _array_keys(points: ArrayLike, what: str) -> list[Key]:
     try:
         array = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidTable(f"The {what} must be numbers, and some are not.") from None
+        raise InvalidTable("The {what} must be numbers, and some are not.", what=what) from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        raise InvalidTable(f"The {what} must be a table, got {array.ndim} dimensions.")
+        raise InvalidTable(
+            "The {what} must be a table, got {ndim} dimensions.", what=what, ndim=array.ndim
+        )
     return [Key(f"{what} {c}", array[:, c]) for c in range(array.shape[1])]
 
 
@@ -165,8 +175,10 @@ def numbers_of(name: str, column: pa.ChunkedArray) -> FloatArray:
         column = column.cast(pa.uint8())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InvalidTable(
-            f"Column {name!r} must hold numbers, found {kind}. Leave it out or code it as numbers.",
+            "Column {column!r} must hold numbers, found {kind}. Leave it out or code it as "
+            "numbers.",
             column=name,
+            kind=kind,
         )
     result: FloatArray = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
     return result

@@ -104,7 +104,7 @@ class GaussianDither:
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < np.inf:
-            raise InvalidNumber(f"alpha must be a number > 0, got {self.alpha!r}.")
+            raise InvalidNumber("alpha must be a number > 0, got {alpha!r}.", alpha=self.alpha)
 
     def mixture(self) -> NormalMixture:
         """The Gaussian of every group with its share of the records."""

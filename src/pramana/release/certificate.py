@@ -22,7 +22,7 @@ from msgspec import Meta
 
 from pramana.base.rounding import SHARES
 from pramana.base.text import counted, listed, percent_up, text_up
-from pramana.base.translation import ENGLISH, in_language
+from pramana.base.translation import ENGLISH, gettext, in_language, noop, numeral
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope
@@ -63,7 +63,7 @@ Sentences follow from numbers and are compared to the letter, so that a forged o
 certificate with sentences of another version cannot be compared, and is refused.
 """
 
-NO_GUARANTEE: Final = (
+NO_GUARANTEE: Final = noop(
     "There is no guarantee: no target was requested, and numbers that only the owner can compute "
     "would disclose original counts."
 )
@@ -240,7 +240,9 @@ class Certificate:
         if len(set(files)) < len(files):
             raise NotARelease("The data file and its copies must have different names.")
         if self.kind not in KINDS:
-            raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
+            raise NotARelease(
+                "The kind of a release must be one of {kinds}.", kinds=", ".join(KINDS)
+            )
         if self.nature.shows_matrices != (self.mechanism is not None):
             raise NotARelease("A certificate must hold matrices exactly if they are published.")
 
@@ -342,17 +344,20 @@ class Certificate:
         binned = [column.name for column in self.true_schema.binned]
         noisy = [column.name for column in self.true_schema.noisy]
         parts = [
-            f"{counted(len(names), 'column is', 'columns are')} {how} ({self._titles(names)})"
+            f"{counted(len(names), 'column is', 'columns are')} {gettext(how)} "
+            f"({self._titles(names)})"
             for names, how in ((left, AS_IT_IS), (binned, BINNED), (noisy, NOISY))
             if names
         ]
-        them = "it" if len(left) + len(binned) + len(noisy) == 1 else "them"
-        statement = f"{'; '.join(parts)}: no finite epsilon covers {them}."
+        words = noop("{columns}: no finite epsilon covers them.")
+        if len(left) + len(binned) + len(noisy) == 1:
+            words = noop("{columns}: no finite epsilon covers it.")
+        statement = gettext(words, columns="; ".join(parts))
         form: Form = {
             "randomised": [column.name for column in self.schema.randomised],
             "released_unchanged": left,
             "binned_not_randomised": binned,
-            "statement": statement if parts else "Every released column is randomised.",
+            "statement": statement if parts else gettext("Every released column is randomised."),
         }
         return form | ({"with_noise": noisy} if noisy else {})
 
@@ -364,24 +369,29 @@ class Certificate:
         """The anonymity set of a person, in words."""
         size, known = self.anonymity_set, self.known_columns
         if self.nature.anonymity_set:
-            inside = (
-                f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
+            inside = gettext("all {size:,} records", size=size)
+            if known:
+                inside = gettext("records that share {columns}", columns=", ".join(known))
+            return gettext(self.nature.anonymity_set, inside=inside)
+        words = noop("The anonymity set of a person is all {size:,} records.")
+        if len(known) == 1:
+            words = noop(
+                "An attacker may know {columns}, which is released unchanged. The anonymity set of "
+                "a person is the records with the same value there, at least {size:,}."
             )
-            return self.nature.anonymity_set.format(inside=inside)
-        text = f"The anonymity set of a person is all {size:,} records."
-        if known:
-            values = "value" if len(known) == 1 else "values"
-            unchanged = "is" if len(known) == 1 else "are"
-            text = (
-                f"An attacker may know {self._titles(known)}, which "
-                f"{unchanged} released unchanged. The anonymity set of a person is the records "
-                f"with the same {values} there, at least {size:,}."
+        elif known:
+            words = noop(
+                "An attacker may know {columns}, which are released unchanged. The anonymity set "
+                "of a person is the records with the same values there, at least {size:,}."
             )
-        text += " The size of this set alone is not a guarantee."
+        text = gettext(words, columns=self._titles(known), size=size)
+        text += gettext(" The size of this set alone is not a guarantee.")
         fewest = self.smallest_unchanged_group
         if fewest is not None:
-            text += f" At least {counted(fewest, 'record shares', 'records share')} the values of "
-            text += "all columns released unchanged."
+            text += gettext(
+                " At least {records} the values of all columns released unchanged.",
+                records=counted(fewest, "record shares", "records share"),
+            )
         return text
 
     def _extras(self) -> Form:
@@ -426,7 +436,7 @@ class Certificate:
             raise
         except PramanaError as error:
             words = harmless(str(error))
-            raise NotARelease(f"The certificate contradicts itself: {words}") from None
+            raise NotARelease("The certificate contradicts itself: {words}", words=words) from None
         except ValueError:  # a number that no certificate could state
             raise AlteredRelease("The certificate was altered: one of its numbers is.") from None
         if written != content:
@@ -437,7 +447,9 @@ class Certificate:
     def _of(cls, form: CertificateForm) -> Certificate:
         """What the file says; what only follows from it is compared afterwards."""
         if form.kind not in KINDS:
-            raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
+            raise NotARelease(
+                "The kind of a release must be one of {kinds}.", kinds=", ".join(KINDS)
+            )
         _require_shallow(form.statistics, "statistics")
         _require_shallow(form.options, "options")
         converted(form.statistics, StatisticsForm, what="statistics")
@@ -493,7 +505,7 @@ class Certificate:
 
     def sentences(self) -> list[str]:
         """The guarantees in words, and what limits them."""
-        promises = [self.promise(claim) for claim in self.claims] or [NO_GUARANTEE]
+        promises = [self.promise(claim) for claim in self.claims] or [gettext(NO_GUARANTEE)]
         if self.collected is not None:
             promises.append(self.collected.sentence(picked=self.made.picked))
         if self.households:
@@ -511,15 +523,15 @@ class Certificate:
         """How many original records appear in the release, in words."""
         seen = self.statistics["unchanged_records"]
         share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
-        text = (
-            f"On average at most {percent_up(share)} of the original records, and at most "
-            f"{percent_up(unique)} of those that are unique in the original data, appear unchanged "
-            f"in the release (estimated on a permuted copy, rounded up to one of {len(SHARES)} "
-            "steps)."
-        )
+        text = gettext(
+            "On average at most {share} of the original records, and at most {unique} of those "
+            "that are unique in the original data, appear unchanged in the release (estimated on a "
+            "permuted copy, rounded up to one of {steps} steps).",
+            share=numeral(percent_up(share)), unique=numeral(percent_up(unique)), steps=len(SHARES),
+        )  # fmt: skip
         suggested = self.suggested_share
         if suggested is not None and unique > suggested:
-            text += (
+            text += gettext(
                 " Their content is public. The guarantee bounds the probability of linking them."
             )
         return text
@@ -536,15 +548,29 @@ class Certificate:
 def _suppressed_words(least: int, at_most: int) -> str:
     """The sentence about local suppression."""
     if not at_most:
-        return "Local suppression set no cell of a key to missing."
-    many = f"at least {least:,} and at most {at_most:,}" if least else f"at most {at_most:,}"
-    return f"Local suppression set {many} cells of keys to missing: tables count them as missing."
+        return gettext("Local suppression set no cell of a key to missing.")
+    words = noop(
+        "Local suppression set at most {most:,} cells of keys to missing: tables count them as "
+        "missing."
+    )
+    if least:
+        words = noop(
+            "Local suppression set at least {least:,} and at most {most:,} cells of keys to "
+            "missing: tables count them as missing."
+        )
+    return gettext(words, least=least, most=at_most)
 
 
 def accepted_words(columns: tuple[str, ...]) -> str:
     """The sentence about columns whose risk the owner accepted."""
-    given = "it discloses" if len(columns) == 1 else "they disclose"
-    return f"The owner accepted the risk of {listed(columns, 8)}: no guarantee covers what {given}."
+    words = noop(
+        "The owner accepted the risk of {columns}: no guarantee covers what they disclose."
+    )
+    if len(columns) == 1:
+        words = noop(
+            "The owner accepted the risk of {columns}: no guarantee covers what it discloses."
+        )
+    return gettext(words, columns=listed(columns, 8))
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -637,8 +663,11 @@ def _require_format(value: Any) -> None:
         if type(version) is not int or version != read:
             number = version if type(version) is int and abs(version) < 10**6 else "unknown"
             raise NotARelease(
-                f"The certificate has {name} {number}; this pramana reads {name} {read}. Use the "
-                "pramana that wrote the release."
+                "The certificate has {name} {number}; this pramana reads {name} {read}. Use the "
+                "pramana that wrote the release.",
+                name=name,
+                number=number,
+                read=read,
             )
 
 
@@ -646,11 +675,13 @@ def _require_shallow(value: JsonValue, name: str, depth: int = 1) -> None:
     """Refuse entries that are nested too deep, or hold a negative zero."""
     if isinstance(value, dict | list):
         if depth > DEEPEST + 1:
-            raise NotARelease(f"{name} must be nested {DEEPEST} deep at most.")
+            raise NotARelease(
+                "{name} must be nested {deepest} deep at most.", name=name, deepest=DEEPEST
+            )
         for entry in value.values() if isinstance(value, dict) else value:
             _require_shallow(entry, name, depth + 1)
     elif isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
-        raise NotARelease(f"{name} must not hold a negative zero.")
+        raise NotARelease("{name} must not hold a negative zero.", name=name)
 
 
 def _claim_of(form: ClaimForm) -> Claim:
@@ -662,7 +693,9 @@ def _claim_of(form: ClaimForm) -> Claim:
         claim.attained.sentence()
     except (PramanaError, ArithmeticError, LookupError, TypeError, ValueError):
         # A guarantee may be of another package, and check its numbers in its own way.
-        raise NotARelease(f"guarantees must hold numbers of {form.name[:60]!r}.") from None
+        raise NotARelease(
+            "guarantees must hold numbers of {form!r}.", form=form.name[:60]
+        ) from None
     return claim
 
 
@@ -678,7 +711,7 @@ def _altered(value: Form, written: Form) -> AlteredRelease:
     path = _difference(value | {"digest": written["digest"]}, written)
     path = path or _difference(value, written)
     problem = f"{harmless(path)} does not follow from the rest" if path else "its spelling is"
-    return AlteredRelease(f"The certificate was altered: {problem}.")
+    return AlteredRelease("The certificate was altered: {problem}.", problem=problem)
 
 
 def _difference(stated: JsonValue, made: JsonValue, path: str = "") -> str | None:

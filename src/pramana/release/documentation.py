@@ -46,6 +46,7 @@ from pramana.release.certificate_fields import treatment_of
 from pramana.schema.codec import label_array
 from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_key, label_text
 from pramana.schema.joint_cells import cell_codes
+from pramana.schema.roles import Role
 from pramana.schema.schema import COUNT, REPORTED, Column
 from pramana.types import Form
 
@@ -135,6 +136,7 @@ def _column(certificate: Certificate, place: int, column: Column) -> Form:
         "coded": column.coded,
         "listed": bool(values),
         "text": text,
+        "number": not text if values else _is_number(column),
         "ordered": column.ordered,
         "spelled": spelled,
         "labels": labels,
@@ -172,6 +174,13 @@ def _is_text(column: Column) -> bool:
     if isinstance(domain, Categories):
         return any(isinstance(value, str) for value in domain.labels)
     return isinstance(domain, Bins) and domain.release == "label"
+
+
+def _is_number(column: Column) -> bool:
+    """Whether a column without listed values surely holds numbers: weights, and what is rounded."""
+    recoding = column.recoding
+    ends = (recoding.bottom, recoding.top, recoding.round, recoding.noise)
+    return column.role is Role.WEIGHT or column.binned or any(end is not None for end in ends)
 
 
 def _treatment(certificate: Certificate, column: Column) -> str:

@@ -52,18 +52,29 @@ def read_certificate(folder: Path) -> Certificate:
     """The certificate of a folder; refused if a byte of it was changed."""
     path = folder / CERTIFICATE
     if not os.path.lexists(folder):
-        raise NotARelease(f"{folder} does not exist.")
+        raise NotARelease("{folder} does not exist.", folder=folder)
     if not os.path.lexists(path):
-        raise NotARelease(f"{folder} must be a release folder with a {CERTIFICATE}, and has none.")
+        raise NotARelease(
+            "{folder} must be a release folder with a {certificate}, and has none.",
+            folder=folder,
+            certificate=CERTIFICATE,
+        )
     size = _size(path)
     if size > MOST_BYTES:
-        raise NotARelease(f"{CERTIFICATE} must have at most {MOST_BYTES:,} bytes, got {size:,}.")
+        raise NotARelease(
+            "{certificate} must have at most {most_bytes:,} bytes, got {size:,}.",
+            certificate=CERTIFICATE,
+            most_bytes=MOST_BYTES,
+            size=size,
+        )
     try:
         handle = os.open(path, CAREFULLY)
         with os.fdopen(handle, "rb") as file:
             content = file.read(size + 1)
     except OSError:
-        raise NotARelease(f"The {CERTIFICATE} of {folder} cannot be read.") from None
+        raise NotARelease(
+            "The {certificate} of {folder} cannot be read.", certificate=CERTIFICATE, folder=folder
+        ) from None
     return Certificate.from_bytes(content)
 
 
@@ -79,17 +90,25 @@ def file_path(folder: Path, data: DataFile | None) -> Path:
     path = folder / data.name
     if path.suffix.lower() in COMPRESSED:
         raise NotARelease(
-            f"{data.name} is compressed as a whole, and releases are not: its size is unknown."
+            "{data} is compressed as a whole, and releases are not: its size is unknown.",
+            data=data.name,
         )
     if not os.path.lexists(folder):
-        raise NotARelease(f"{folder} does not exist.")
+        raise NotARelease("{folder} does not exist.", folder=folder)
     if not os.path.lexists(path):
-        raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
+        raise NotARelease(
+            "{folder} lacks the data file {data} that its certificate names.",
+            folder=folder,
+            data=data.name,
+        )
     size = sum(_size(file) for file in _files(path))
     if size != data.size:
         raise AlteredRelease(
-            f"{data.name} was altered: it must have {data.size:,} bytes, as the certificate "
-            f"states, and has {size:,}."
+            "{data} was altered: it must have {size:,} bytes, as the certificate states, and has "
+            "{found:,}.",
+            data=data.name,
+            size=data.size,
+            found=size,
         )
     return path
 
@@ -143,7 +162,8 @@ def require_as_written(folder: Path, certificate: Certificate) -> None:
         return  # of what takes far longer to be read, the digest costs little
     if fingerprint(file_path(folder, data), data.format) != data:
         raise AlteredRelease(
-            f"{data.name} was altered: it does not have the SHA-256 that the certificate states."
+            "{data} was altered: it does not have the SHA-256 that the certificate states.",
+            data=data.name,
         )
 
 
@@ -163,8 +183,9 @@ def _files(path: Path) -> list[Path]:
     strange = [name for name in names if not re.fullmatch(FILE_NAME + r"\.parquet", name)]
     if strange or not names:
         raise NotARelease(
-            f"The folder {path.name} must contain only Parquet files with names without special "
-            "characters."
+            "The folder {path} must contain only Parquet files with names without special "
+            "characters.",
+            path=path.name,
         )
     return [path / name for name in names]
 
@@ -176,7 +197,9 @@ def _size(path: Path) -> int:
     except OSError:
         raise _unreadable(path) from None
     if not stat.S_ISREG(status.st_mode):
-        raise NotARelease(f"{path.name} must be a file, and is a link, a folder or a device.")
+        raise NotARelease(
+            "{path} must be a file, and is a link, a folder or a device.", path=path.name
+        )
     return status.st_size
 
 
@@ -201,7 +224,7 @@ def _digest(path: Path, size: int) -> str:
 
 
 def _unreadable(path: Path) -> NotARelease:
-    return NotARelease(f"The data file {path.name} of the release cannot be read.")
+    return NotARelease("The data file {path} of the release cannot be read.", path=path.name)
 
 
 # -- writing a release ---------------------------------------------------------------------------
@@ -213,17 +236,20 @@ def require_free(folder: Path, *, force: bool) -> None:
     """Refuse a place that is taken, before any work is done; --force takes that of a release."""
     require_name(folder.resolve())
     if not folder.absolute().parent.is_dir():
-        raise InputError(f"The folder {folder.absolute().parent} must exist to hold the release.")
+        raise InputError(
+            "The folder {parent} must exist to hold the release.", parent=folder.absolute().parent
+        )
     _refuse_inside(folder)
     if not os.path.lexists(folder):
         return
     if not force:
         raise OutputExists(
-            f"{folder} exists already. Choose another place, or replace it with --force."
+            "{folder} exists already. Choose another place, or replace it with --force.",
+            folder=folder,
         )
     if folder.is_symlink():
         raise OutputExists(
-            f"{folder} is a link, and --force replaces none. Name the folder itself."
+            "{folder} is a link, and --force replaces none. Name the folder itself.", folder=folder
         )
     require_not_here(folder)
     if not folder.is_dir():
@@ -240,7 +266,11 @@ def _refuse_inside(folder: Path) -> None:
             read_certificate(above)
         except NotARelease:
             continue
-        raise OutputExists(f"{folder} lies inside the release {above}. Choose a folder outside.")
+        raise OutputExists(
+            "{folder} lies inside the release {above}. Choose a folder outside.",
+            folder=folder,
+            above=above,
+        )
 
 
 @contextmanager
@@ -262,8 +292,10 @@ def require_counted(certificate: Certificate, released: int) -> None:
     """Refuse a release of other records than were counted."""
     if released != certificate.rows:
         raise InvalidTable(
-            f"{certificate.rows:,} records were counted and {released:,} came to be released: "
-            "the table changed meanwhile. Nothing was written."
+            "{rows:,} records were counted and {released:,} came to be released: the table "
+            "changed meanwhile. Nothing was written.",
+            rows=certificate.rows,
+            released=released,
         )
 
 
@@ -308,8 +340,10 @@ def _removable_certificate(folder: Path) -> Certificate | None:
 
 def _not_ours(folder: Path, why: str) -> OutputExists:
     return OutputExists(
-        f"{folder} is no unaltered release folder ({why}), and --force replaces nothing else. "
-        "Choose another place, or remove it yourself."
+        "{folder} is no unaltered release folder ({why}), and --force replaces nothing else. "
+        "Choose another place, or remove it yourself.",
+        folder=folder,
+        why=why,
     )
 
 
@@ -341,7 +375,9 @@ def require_writable(*formats: TableFormat) -> None:
     for name in formats:
         if name not in writable:
             raise NotARelease(
-                f"A release can be written as {', '.join(writable)}, not as {name!r}."
+                "A release can be written as {writable}, not as {name!r}.",
+                writable=", ".join(writable),
+                name=name,
             )
 
 
@@ -401,9 +437,11 @@ def _written_copy(
         )
     except InvalidTable as error:
         raise error.reworded(
-            f"{error} Nothing was written. The release itself would be {file_format}: leave out "
-            f"its copy as {wanted}.",
+            "{error} Nothing was written. The release itself would be {file_format}: leave out "
+            "its copy as {copy}.",
             copy=wanted,
+            error=error,
+            file_format=file_format,
         ) from None
     require_counted(certificate, written)
     return fingerprint(place, wanted)
@@ -422,12 +460,14 @@ def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = No
     _require_modest(path, FORMATS[data.format])
     opened = open_written(path, schema=certificate.schema)
     if opened.rows > MOST_RECORDS + MOST_A_BYTE * data.size:
-        raise NotARelease(f"{path.name} is too small for the number of records that it states.")
+        raise NotARelease(
+            "{path} is too small for the number of records that it states.", path=path.name
+        )
     return opened
 
 
 def _foreign(path: Path) -> NotARelease:
-    return NotARelease(f"{path.name} has a format that no release has.")
+    return NotARelease("{path} has a format that no release has.", path=path.name)
 
 
 def _require_modest(path: Path, member: Format) -> None:
@@ -502,11 +542,13 @@ def require_apart_from(folder: Path, release: Path | None) -> None:
     place, other = folder.resolve(), release.resolve()
     if place == other or place in other.parents or other in place.parents:
         raise InputError(
-            f"The steward's folder {folder} must be outside the release {release}: its content is "
-            "not for publication."
+            "The steward's folder {folder} must be outside the release {release}: its content is "
+            "not for publication.",
+            folder=folder,
+            release=release,
         )
     if place.exists():
-        raise OutputExists(f"{folder} exists already. Name a new folder.")
+        raise OutputExists("{folder} exists already. Name a new folder.", folder=folder)
 
 
 def read_mechanism(path: Path) -> Mechanism:
@@ -514,15 +556,16 @@ def read_mechanism(path: Path) -> Mechanism:
     file = path / MECHANISM if path.is_dir() else path
     if (path / PLAN).is_file() and not file.exists():
         raise InputError(
-            f"{path} keeps no matrices: the release withholds none. Leave --mechanism out."
+            "{path} keeps no matrices: the release withholds none. Leave --mechanism out.",
+            path=path,
         )
     try:
         content = read_file(file)
     except InputError:
         raise InputError(
-            f"{file} cannot be read. Give the mechanism.json of --steward-folder."
+            "{file} cannot be read. Give the mechanism.json of --steward-folder.", file=file
         ) from None
     try:
         return mechanism_of(parse(content, what=file.name), what=file.name)
     except NotARelease as error:
-        raise InputError(f"{file} is no mechanism: {error}") from None
+        raise InputError("{file} is no mechanism: {error}", file=file, error=error) from None

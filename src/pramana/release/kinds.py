@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pramana.base.registry import Registry
+from pramana.base.translation import ENGLISH, language
 from pramana.guarantees.base import Need
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.certificate_fields import mechanism_of, reporting_of, rounds_of
@@ -235,3 +236,12 @@ METHOD_CLASSES: Registry[type[MethodProtocol]] = Registry(
     },
 )
 """Methods by name. Stewards see the same list, with all that a method does, as ``METHODS``."""
+
+
+def error_words(certificate: Certificate) -> str:
+    """The expected error that a certificate states, in the language of the reader."""
+    maker = METHOD_CLASSES.get(certificate.method)
+    error = None if maker is None else maker.expected_error_of(certificate)
+    if error is None or language() == ENGLISH:
+        return certificate.expected_error or ""
+    return error.sentence()

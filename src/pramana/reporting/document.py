@@ -16,7 +16,7 @@ from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pramana.base.charts import fitting_svg, readable, standalone_svg, tokens
-from pramana.base.translation import gettext, language
+from pramana.base.translation import gettext, in_language, language
 from pramana.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -167,7 +167,9 @@ def to_html(document: Document) -> str:
     """Head, first page, table of contents, parts, footer."""
     from markupsafe import Markup
 
-    style, sections = Markup(STYLE), gettext("Sections")  # noqa: S704 - ours
+    style = Markup(STYLE)  # noqa: S704 - ours
+    with in_language(document.language):
+        sections = gettext("Sections")
     return _template().render(document=document, style=style, sections=sections) + "\n"
 
 

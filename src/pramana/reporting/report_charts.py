@@ -191,9 +191,9 @@ def _marks(view: ColumnView, base: Any, along: str, *, rule: int, point: int) ->
     channel, end = (alt.X, alt.X2) if along == "x" else (alt.Y, alt.Y2)
     title = gettext("share of records")
     if view.widths:
-        title += " " + gettext("per unit of %(column)s", column=view.name)
+        title += " " + gettext("per unit of {column}", column=view.name)
     if view.low is not None:
-        title += ", " + gettext("with %(level)s %% intervals", level=f"{100 * view.level:g}")
+        title += ", " + gettext("with {level} % intervals", level=f"{100 * view.level:g}")
     scale = {
         "title": title,
         "axis": alt.Axis(labelExpr=PERCENT, tickCount=5, labelFlush=False, labelOverlap="greedy"),
@@ -224,7 +224,7 @@ def _interval_text(view: ColumnView, place: int) -> str:
     if view.low is None or view.high is None:
         return ""
     low, high = rounded_percent(view.low[place]), rounded_percent(view.high[place])
-    return f" ({gettext('%(low)s to %(high)s', low=low, high=high)})"
+    return f" ({gettext('{low} to {high}', low=low, high=high)})"
 
 
 def _description(view: ColumnView, place: int) -> str:
@@ -246,7 +246,7 @@ def ranges(identity: str, attacks: Sequence[Measured], *, title: str, wide: int 
     alt = altair()
     numbers = ("value", "low", "high", "baseline", "bound")
     rows = [
-        {"row": attack.name}
+        {"row": gettext(attack.name)}
         | {
             name: None if (share := getattr(attack, name)) is None
             else min(max(share, LEAST_SHARE), 1.0)
@@ -257,7 +257,7 @@ def ranges(identity: str, attacks: Sequence[Measured], *, title: str, wide: int 
     scale = alt.Scale(type="log", domain=[LEAST_SHARE, 1], nice=False)
     axis = alt.Axis(labelExpr=PERCENT, values=[1e-4, 1e-3, 0.01, 0.1, 1])
     base = alt.Chart(rows_of(rows)).encode(
-        y=alt.Y("row:N", sort=[attack.name for attack in attacks], title=None)
+        y=alt.Y("row:N", sort=[gettext(attack.name) for attack in attacks], title=None)
     )
     at = {
         name: alt.X(f"{name}:Q", scale=scale, axis=axis, title=gettext("share of records"))
@@ -276,13 +276,17 @@ def ranges(identity: str, attacks: Sequence[Measured], *, title: str, wide: int 
         ).encode(x=at["bound"]),
     ]  # fmt: skip
     words = [
-        f"{attack.name} {percent_up(attack.value)}"
+        f"{gettext(attack.name)} {numeral(percent_up(attack.value))}"
         + (
             ""
             if attack.baseline is None
-            else f", {gettext('guessing')} {percent_down(attack.baseline)}"
+            else f", {gettext('guessing')} {numeral(percent_down(attack.baseline))}"
         )
-        + ("" if attack.bound is None else f", {gettext('promised')} {percent_up(attack.bound)}")
+        + (
+            ""
+            if attack.bound is None
+            else f", {gettext('promised')} {numeral(percent_up(attack.bound))}"
+        )
         for attack in attacks
     ]
     return _drawing(alt.layer(*layers, width=wide, height=alt.Step(30)), identity, title, words)
@@ -305,7 +309,7 @@ def frontier(
     rows = [
         {"name": point.name, "loss": max(point.loss, 0.0), "risk": max(point.risk, 1e-5),
          "words": gettext(
-             "%(name)s: loss %(loss)s %%, risk %(risk)s", name=point.name,
+             "{name}: loss {loss} %, risk {risk}", name=point.name,
              loss=numeral(f"{100 * point.loss:.3g}"), risk=percent_up(point.risk))
          + (f", {best}" if point.best else "")}
         for point in points
@@ -341,7 +345,7 @@ def _chance_lines(base: Any, chances: Sequence[float], most: float) -> list[Any]
             "loss": most,
             "risk": chance,
             "from": 0.0,
-            "name": gettext("one in %(k)s", k=f"{1 / chance:.12g}"),
+            "name": gettext("one in {k}", k=f"{1 / chance:.12g}"),
         }
         for chance in chances
     ]
@@ -441,5 +445,5 @@ def original_chart(
         curve=len(rows) > MOST_ROWS,
     )  # fmt: skip
     return shares(
-        identity, view, title=gettext("%(column)s: original data and estimates", column=name)
+        identity, view, title=gettext("{column}: original data and estimates", column=name)
     ).inline

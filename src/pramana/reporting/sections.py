@@ -22,6 +22,7 @@ from pramana.mechanisms.mechanism import NOT_REPORTED, AttributeSampler, release
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
+from pramana.release.kinds import error_words
 from pramana.reporting.document import (
     Block,
     Chapter,
@@ -129,7 +130,7 @@ def first_page(
     unchanged = [certificate.labels.title(c.name) for c in certificate.as_they_are]
     schema = certificate.true_schema
     done = gettext(
-        "Columns %(treatment)s: %(number)s of %(all)s. Then the records were shuffled.",
+        "Columns {treatment}: {number} of {all}. Then the records were shuffled.",
         treatment=gettext(certificate.nature.treatment),
         number=len(schema.randomised), all=len(schema.released),
     )  # fmt: skip
@@ -194,11 +195,11 @@ def _guarantee_figure(certificate: Certificate, claim: Claim | None) -> tuple[st
     if claim is None:
         return gettext("none"), certificate.sentences()[0]
     bound = claim.attained.suggests
-    name = claim.attained.name.replace("-", " ")
+    name = gettext(claim.attained.name.replace("-", " "))
     if bound is None:
-        return str(claim.attained), gettext("guaranteed: %(guarantee)s", guarantee=name)
-    most = gettext("at most %(share)s", share=numeral(percent_up(bound)))
-    return most, gettext("guaranteed: %(guarantee)s", guarantee=claim.attained)
+        return str(claim.attained), gettext("guaranteed: {guarantee}", guarantee=name)
+    most = gettext("at most {share}", share=numeral(percent_up(bound)))
+    return most, gettext("guaranteed: {guarantee}", guarantee=claim.attained)
 
 
 def _attack_figure(attacks: Sequence[Measured]) -> list[tuple[str, str]]:
@@ -208,7 +209,7 @@ def _attack_figure(attacks: Sequence[Measured]) -> list[tuple[str, str]]:
     bounded = [attack for attack in attacks if attack.bound is not None]
     worst = max(bounded or attacks, key=lambda attack: attack.value)
     text = gettext(
-        "measured on these people: how often the attack '%(name)s' is right", name=worst.name
+        "measured on these people: how often the attack '{name}' is right", name=gettext(worst.name)
     )
     if worst.baseline is not None:
         text += f"; {gettext('guessing')}: {numeral(percent_down(worst.baseline))}"
@@ -219,9 +220,9 @@ def _attacks_sentence(attacks: Sequence[Measured]) -> str:
     if not attacks:
         return ""
     broken = any(attack.broken for attack in attacks)
-    words = noop("Attacks tried on these people: %(number)s. No guarantee is exceeded.")
+    words = noop("Attacks tried on these people: {number}. No guarantee is exceeded.")
     if broken:
-        words = noop("Attacks tried on these people: %(number)s. A guarantee is exceeded.")
+        words = noop("Attacks tried on these people: {number}. A guarantee is exceeded.")
     return gettext(words, number=len(attacks))
 
 
@@ -244,11 +245,11 @@ def _precision(certificate: Certificate, views: Sequence[ColumnView]) -> tuple[s
     widths = _interval_widths(views)
     if not widths:
         text = gettext("error of tables: not known from this kind of release.")
-        return gettext("not stated"), f"{text} {certificate.expected_error}".strip()
+        return gettext("not stated"), f"{text} {error_words(certificate)}".strip()
     widest, view = max(widths, key=lambda pair: pair[0])
     points = numeral(text_up(round(100 * widest, 9), 2))
-    return gettext("± %(number)s points", number=points), gettext(
-        "largest error of a share of one column, at %(level)s confidence; it is in %(column)s",
+    return gettext("± {number} points", number=points), gettext(
+        "largest error of a share of one column, at {level} confidence; it is in {column}",
         level=numeral(percent(view.level, 6)), column=view.name,
     )  # fmt: skip
 
@@ -260,7 +261,7 @@ def _usefulness(views: Sequence[ColumnView]) -> Words | None:
         return None
     return Words(
         gettext(
-            "Of little use for %(columns)s: errors of shares may reach %(points)s points or more. "
+            "Of little use for {columns}: errors of shares may reach {points} points or more. "
             "Fewer columns, merged values or a weaker guarantee give smaller errors.",
             columns=", ".join(poor),
             points=f"{100 * LITTLE_USE:g}",
@@ -274,7 +275,7 @@ def _unweighted_words(certificate: Certificate) -> str:
     weight = certificate.schema.weight
     if weight is None:
         return ""
-    return " " + gettext("Shares are of records, not weighted by %(column)s.", column=weight.name)
+    return " " + gettext("Shares are of records, not weighted by {column}.", column=weight.name)
 
 
 def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
@@ -299,7 +300,7 @@ def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Dr
     if not drawn:
         return None, ""
     view = max(drawn, key=_worth_showing)
-    name = gettext("Example: shares of %(column)s", column=view.title)
+    name = gettext("Example: shares of {column}", column=view.title)
     legend = gettext("Circles with lines: estimates with their intervals.")
     if view.estimated is None:
         legend = gettext("Shares as released.")
@@ -326,11 +327,10 @@ def guarantees_chapter(certificate: Certificate) -> Chapter:
     more = sentences[max(len(certificate.claims), 1) :]
     if more:
         blocks += [Heading(gettext("Further guarantees")), *map(Words, more)]
-    form = certificate.to_json()
     blocks += [
         Heading(gettext("What the guarantees cover")),
-        Words(form["scope"]["statement"]),
-        Words(form["anonymity_set"]["statement"]),
+        Words(certificate.scope()["statement"]),
+        Words(certificate.among_whom()),
     ]
     return Chapter("guarantees", gettext("What is guaranteed"), tuple(blocks))
 
@@ -341,7 +341,7 @@ def _guarantee(claim: Claim, sentence: str) -> Group:
     if claim.asked is not None:
         asked = str(claim.asked)
         if not claim.holds:
-            asked = gettext("%(guarantee)s, not attained", guarantee=claim.asked)
+            asked = gettext("{guarantee}, not attained", guarantee=claim.asked)
     facts = (
         (
             gettext("Attained"),
@@ -350,9 +350,10 @@ def _guarantee(claim: Claim, sentence: str) -> Group:
         (gettext("Target"), asked),
         (gettext("Assumes"), gettext(attained.assumption)),
         (gettext("Does not guarantee"), gettext(attained.not_promised)),
-        (gettext("Checked by"), claim.checked_by),
+        (gettext("Checked by"), gettext(claim.checked_by)),
     )
-    head = Heading(attained.name.replace("-", " ").capitalize())
+    name = gettext(attained.name.replace("-", " "))
+    head = Heading(name[:1].upper() + name[1:])
     return Group("promise", (head, Words(sentence), Facts(facts)))
 
 
@@ -368,12 +369,14 @@ def column_views(release: Release, original: OpenedTable | None) -> tuple[Column
     views = []
     for column in released:
         randomised = column in changed
-        treatment = _treatment(column, release) if randomised else treatment_of(column, AS_IT_IS)
+        treatment = (
+            _treatment(column, release) if randomised else gettext(treatment_of(column, AS_IT_IS))
+        )
         steps = (column.recoding.sentence(most=MOST_VALUES), treatment)
         view = ColumnView(
             name=column.name,
             title=release.certificate.labels.title(column.name),
-            role=str(column.role),
+            role=gettext(str(column.role)),
             treatment="; ".join(filter(None, steps)),
             domain=_domain(column) if randomised or column.binned else gettext("as they occur"),
         )
@@ -407,7 +410,7 @@ def _with_shares(
         shown = np.sort(np.argsort(-main, kind="stable")[:MOST_VALUES])
     note = "" if len(shown) == size else (
         gettext(
-            "The %(shown)s most frequent of %(all)s values; the others have %(share)s %% of the "
+            "The {shown} most frequent of {all} values; the others have {share} % of the "
             "records together.",
             shown=len(shown), all=numeral(f"{size:,}"),
             share=numeral(f"{max(100 * float(1 - main[shown].sum()), 0.0):.3g}"),
@@ -463,36 +466,36 @@ def _treatment(column: Column, release: Release) -> str:
     """What was done to a randomised column, in words."""
     mechanism = release.certificate.mechanism
     if mechanism is None or column.name not in mechanism.columns:
-        return gettext("replaced by method %(method)s", method=release.certificate.method)
+        return gettext("replaced by method {method}", method=release.certificate.method)
     if isinstance(mechanism, AttributeSampler):
         sets = mechanism.containing([column.name])
         kept = [float(reported.matrix.retention) for reported in sets]
         return gettext(
-            "reported by %(share)s of the records (attribute sets: %(number)s of %(all)s); each "
-            "cell kept with probability %(low)s to %(high)s, else drawn at random",
+            "reported by {share} of the records (attribute sets: {number} of {all}); each "
+            "cell kept with probability {low} to {high}, else drawn at random",
             number=len(sets), all=len(mechanism.sets),
             share=numeral(percent(sum(reported.share for reported in sets))),
             low=numeral(text_down(min(kept), 3)), high=numeral(text_up(max(kept), 3)),
         )  # fmt: skip
     step = mechanism.step_of(column.name)
     others = ", ".join(name for name in step.columns if name != column.name)
-    together = ", " + gettext("together with %(columns)s", columns=others) if others else ""
+    together = ", " + gettext("together with {columns}", columns=others) if others else ""
     matrix = step.matrices[0]
     if len(step.matrices) == 1 and isinstance(matrix, UniformMixture):
         retention = numeral(text_up(float(matrix.retention), 3))
-        words = noop("kept with probability %(probability)s, else drawn at random")
+        words = noop("kept with probability {probability}, else drawn at random")
         return gettext(words, probability=retention) + together
     least = min(float(matrix.diagonal.min()) for matrix in step.matrices)
     most = max(float(matrix.diagonal.max()) for matrix in step.matrices)
-    words = noop("kept with probability %(low)s to %(high)s, else moved by the matrix")
+    words = noop("kept with probability {low} to {high}, else moved by the matrix")
     low, high = numeral(text_down(least, 3)), numeral(text_up(most, 3))
     return gettext(words, low=low, high=high) + together
 
 
 def _domain(column: Column) -> str:
-    words = noop("%(number)s categories")
+    words = noop("{number} categories")
     if isinstance(column.domain, Bins):
-        words = noop("%(number)s bins")
+        words = noop("{number} bins")
     missing = f", {gettext('missing is one of them')}" if None in column.labels else ""
     return f"{gettext(words, number=len(column.labels))}, {gettext(column.origin.words)}{missing}"
 
@@ -512,10 +515,12 @@ def columns_chapter(certificate: Certificate, views: Sequence[ColumnView]) -> Ch
         Words(_roles() + _unweighted_words(certificate), "quiet"),
     ]
     drawn = [view for view in views if view.labels]
-    left_out = [view.name for view in views if view.treatment != AS_IT_IS and not view.labels]
+    left_out = [
+        view.name for view in views if view.treatment != gettext(AS_IT_IS) and not view.labels
+    ]
     if drawn and left_out:
         words = gettext(
-            "Charts show %(shown)s of %(all)s changed columns, keys first. Left out: %(columns)s.",
+            "Charts show {shown} of {all} changed columns, keys first. Left out: {columns}.",
             shown=len(drawn), all=len(drawn) + len(left_out),
             columns=_shortened(", ".join(left_out)),
         )  # fmt: skip
@@ -527,7 +532,7 @@ def columns_chapter(certificate: Certificate, views: Sequence[ColumnView]) -> Ch
 
 
 def _column_chart(place: int, view: ColumnView) -> Group:
-    name = gettext("Shares of %(column)s", column=view.title)
+    name = gettext("Shares of {column}", column=view.title)
     series = {
         gettext("estimated"): view.estimated,
         gettext("from"): view.low,
@@ -540,7 +545,7 @@ def _column_chart(place: int, view: ColumnView) -> Group:
         (label, *(rounded_percent(values[row]) for values in known.values()))
         for row, label in enumerate(view.labels)
     )
-    folded = gettext("Table of %(column)s", column=view.title)
+    folded = gettext("Table of {column}", column=view.title)
     table = limited_grid((gettext("value"), *known), rows, name, folded=folded)
     note = (Words(view.note, "quiet"),) if view.note else ()
     drawing = shares(f"column-{place}", view, title=name)
@@ -554,7 +559,7 @@ def limited_grid(
     shown = tuple(rows[:MOST_ROWS])
     if len(shown) < len(rows):
         caption += " " + gettext(
-            "(%(shown)s of %(all)s rows; the others are left out)",
+            "({shown} of {all} rows; the others are left out)",
             shown=len(shown), all=numeral(f"{len(rows):,}"),
         )  # fmt: skip
     return Grid(heads, shown, caption, numbers=numbers, folded=folded)
@@ -563,7 +568,7 @@ def limited_grid(
 def _shortened(names: str, most: int = 300) -> str:
     if len(names) <= most:
         return names
-    return gettext("%(names)s and others", names=names[:most].rsplit(",", 1)[0])
+    return gettext("{names} and others", names=names[:most].rsplit(",", 1)[0])
 
 
 # -- analysis and making ---------------------------------------------------------------------------
@@ -582,7 +587,7 @@ def analysis_chapter(release: Release) -> Chapter:
     blocks: list[Block] = [
         Words(
             gettext(
-                "Do not count the released records directly. %(why)s Estimates correct for the "
+                "Do not count the released records directly. {why} Estimates correct for the "
                 "randomisation and state their errors. In Python, in the folder that holds the "
                 "release folder:",
                 why=gettext(certificate.nature.why_not),
@@ -590,20 +595,20 @@ def analysis_chapter(release: Release) -> Chapter:
         ),
         Code(code),
     ]
-    if certificate.expected_error:
+    if certificate.expected_error is not None:
         blocks.append(
             Words(
                 gettext(
-                    "For unbiased estimates: %(error)s If noise is strong, estimates are shrunk, "
+                    "For unbiased estimates: {error} If noise is strong, estimates are shrunk, "
                     "and their errors are mostly smaller.",
-                    error=certificate.expected_error,
+                    error=error_words(certificate),
                 )
             )
         )
     weight = certificate.schema.weight
     if weight is not None:
         blocks.append(
-            Words(gettext("Estimates are weighted by %(column)s by default.", column=weight.name))
+            Words(gettext("Estimates are weighted by {column} by default.", column=weight.name))
         )
     return Chapter("analysis", gettext("How to analyse the data"), tuple(blocks))
 
@@ -619,8 +624,7 @@ def making_chapter(
     blocks: list[Block] = [
         Words(
             gettext(
-                "Method %(method)s. %(made)s Records were shuffled by a uniformly random "
-                "permutation.",
+                "Method {method}. {made} Records were shuffled by a uniformly random permutation.",
                 method=certificate.method,
                 made=made,
             )

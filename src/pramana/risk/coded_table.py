@@ -162,8 +162,9 @@ def require_present(table: OpenedTable, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.schema.names:
             raise UnknownColumn(
-                f"The table has no column '{name}'. It has: {', '.join(table.schema.names[:20])}.",
+                "The table has no column '{column}'. It has: {names}.",
                 column=name,
+                names=", ".join(table.schema.names[:20]),
             )
     if len(set(names)) < len(names):
         raise InvalidNumber("Each column must be named once.")
@@ -183,9 +184,9 @@ def distinct_records(
         wrong = table.rows - int(sums["n"].sum())  # missing or no number
         if wrong or not np.isfinite(sums["wy"]).all():
             raise InvalidTable(
-                f"The weight '{weight}' must be a number in every record; "
-                f"{f'{wrong:,} are not' if wrong else 'some are infinite'}.",
+                "The weight '{column}' must be a number in every record; {value}.",
                 column=weight,
+                value=f"{wrong:,} are not" if wrong else "some are infinite",
             )
     numbers = sums["n"].astype(np.int64)
     return OpenedTable.of_arrow(answer.select(list(names))), numbers, sums.get("wy")
@@ -209,12 +210,15 @@ def number_column(table: OpenedTable, name: str, *, what: str) -> FloatArray:
     require_present(table, [name])
     column = without_dictionary(table.to_arrow([name]).column(0))
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InvalidTable(f"{what} '{name}' must be a column of numbers.", column=name)
+        raise InvalidTable("{what} '{column}' must be a column of numbers.", column=name, what=what)
     values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     wrong = int(np.count_nonzero(~np.isfinite(values)))
     if wrong:
         raise InvalidTable(
-            f"{what} '{name}' must be a number in every record; {wrong:,} are not.", column=name
+            "{what} '{column}' must be a number in every record; {wrong:,} are not.",
+            column=name,
+            what=what,
+            wrong=wrong,
         )
     return values
 

@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.base.processes import default_threads, give_back, in_order
 from pramana.base.rounding import require_choice
 from pramana.base.text import json_fields, percent_up, text_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InvalidNumber, OutsideDomain
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses, ReportedSets
 from pramana.schema.opened_table import OpenedTable, without_dictionary
@@ -102,9 +103,11 @@ class Frequencies:
         result = {}
         for low, high in itertools.pairwise(edges):
             inside = (self.sample >= low) & (self.sample < high)
-            label = f"{low:g}" if high == low + 1 else f"{low:g} to {high - 1:g}"
-            label = f"{low:g} and more" if high == np.inf else label
-            result[label] = int(self.grouping.numbers[inside].sum())
+            words = "{low:g}" if high == low + 1 else noop("{low:g} to {high:g}")
+            words = noop("{low:g} and more") if high == np.inf else words
+            result[gettext(words, low=low, high=high - 1)] = int(
+                self.grouping.numbers[inside].sum()
+            )
         return result
 
 
@@ -273,11 +276,16 @@ class HouseholdRisk:
 
     def sentence(self) -> str:
         """The finding in words."""
-        return (
-            f"A household ('{self.column}') is found if one of its people is: about "
-            f"{text_up(self.expected)} of {self.households:,} households could be, and with them "
-            f"{text_up(self.people)} people; the largest risk of a household is "
-            f"{percent_up(self.highest)}."
+        return gettext(
+            "A household ('{column}') is found if one of its people is: about "
+            "{expected} of {households:,} households could be, and with them "
+            "{people} people; the largest risk of a household is "
+            "{highest}.",
+            column=self.column,
+            expected=numeral(text_up(self.expected)),
+            households=self.households,
+            people=numeral(text_up(self.people)),
+            highest=numeral(percent_up(self.highest)),
         )
 
     def to_json(self) -> Form:
@@ -371,8 +379,8 @@ class UniquenessCounter:
                 coded = CodedTable.of(recoded(table, alone), [key.name], schema=alone)
             except OutsideDomain:
                 raise OutsideDomain(
-                    f"Some records of '{key.name}' lie outside of its bins. Move the outer edges, "
-                    "or take their values as missing.",
+                    "Some records of '{column}' lie outside of its bins. Move the outer edges, or "
+                    "take their values as missing.",
                     column=key.name,
                 ) from None
             entry = self._recoded[key] = coded.codes[0], coded.sizes[0]

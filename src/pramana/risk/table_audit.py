@@ -40,6 +40,7 @@ import pyarrow as pa
 from pramana.analysis.channels import fit_margins, margin_of
 from pramana.base.rounding import require_number
 from pramana.base.text import Shown, json_fields, listed, percent_up, records_that, text_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.engine.base import engine_for
 from pramana.errors import NotCovered
 from pramana.risk.coded_table import (
@@ -285,24 +286,41 @@ class IndividualRisks:
         scored = int((special.scores > 0).sum())
         if not scored:
             return []
-        within = "" if special.width == len(special.keys) else f" of at most {special.width}"
+        within = (
+            ""
+            if special.width == len(special.keys)
+            else gettext(" of at most {width}", width=special.width)
+        )
         worst = np.argsort(-special.contributions, kind="stable")[:2]
         shares = [
             f"'{special.keys[place]}' ({percent_up(special.contributions[place] / 100)})"
             for place in worst
         ]
         lines = [
-            f"{records_that(scored, 'has', 'have')} a minimal set{within} of keys that singles "
-            f"them out (SUDA2; highest score {special.scores.max():,.0f}). Keys with the "
-            f"largest shares of the scores: {listed(shares)}."
+            gettext(
+                "{records} a minimal set{within} of keys that singles "
+                "them out (SUDA2; highest score {highest:,.0f}). Keys with the "
+                "largest shares of the scores: {shares}.",
+                records=records_that(scored, "has", "have"),
+                within=within,
+                highest=special.scores.max(),
+                shares=listed(shares),
+            )
         ]
         if self.model is not None and self.by_weights is not None:
             kind = "all two-way interactions" if self.model.interactions else "main effects"
             lines.append(
-                f"Of {special.uniques:,} sample uniques about {text_up(self.by_weights)} are "
-                f"unique in the population by the weights, {text_up(self.model.unique)} by a "
-                f"log-linear model of the keys ({kind}), by which "
-                f"{text_up(self.model.matches)} would be matched correctly."
+                gettext(
+                    "Of {uniques:,} sample uniques about {by_weights} are "
+                    "unique in the population by the weights, {unique} by a "
+                    "log-linear model of the keys ({kind}), by which "
+                    "{matches} would be matched correctly.",
+                    uniques=special.uniques,
+                    by_weights=numeral(text_up(self.by_weights)),
+                    unique=numeral(text_up(self.model.unique)),
+                    kind=kind,
+                    matches=numeral(text_up(self.model.matches)),
+                )
             )
         return lines
 
@@ -406,40 +424,67 @@ class TableAudit(Shown):
     def sentences(self) -> list[str]:
         """The findings in words."""
         share = percent_up(Fraction(self.uniques, self.records))
-        where = f" ({', '.join(self.binned)} in bins)" if self.binned else ""
-        on = "their reported columns of " if self.by_set else ""
-        among = ", among the records of the same attribute set" if self.by_set else ""
-        first = (
-            f"{self.uniques:,} of {self.records:,} records ({share}) "
-            f"{'is' if self.uniques == 1 else 'are'} unique on {on}{', '.join(self.keys)}{where}"
-            f"{among}"
-        )
+        where = gettext(" ({binned} in bins)", binned=", ".join(self.binned)) if self.binned else ""
+        among = gettext(", among the records of the same attribute set") if self.by_set else ""
+        words = noop("{uniques:,} of {records:,} records ({share}) are unique on {keys}{where}")
+        if self.uniques == 1:
+            words = noop("{uniques:,} of {records:,} records ({share}) is unique on {keys}{where}")
+        if self.by_set:
+            words = noop(
+                "{uniques:,} of {records:,} records ({share}) are unique on their reported columns "
+                "of {keys}{where}"
+            )
+        first = among.join(
+            (
+                gettext(
+                    words, uniques=self.uniques, records=self.records, share=numeral(share),
+                    keys=", ".join(self.keys), where=where,
+                ),
+                "",
+            )
+        )  # fmt: skip
         if self.asked > 2:  # fewer than two is unique
-            asked = text_up(self.asked, 6)
+            asked = numeral(text_up(self.asked, 6))
             have = records_that(self.violations, "has", "have")
-            first += f"; {have} fk < {asked} (fewer than {asked} equal records, itself included)"
+            first += gettext(
+                "; {have} fk < {asked} (fewer than {asked} equal records, itself included)",
+                have=have,
+                asked=asked,
+            )
         lines = [f"{first}."]
         if self.population is not None:
             lines.append(
-                f"By the sampling weights, about {text_up(self.population.expected)} records "
-                f"could be re-identified in the population; the largest risk of a record is "
-                f"{percent_up(self.population.highest)}."
+                gettext(
+                    "By the sampling weights, about {expected} records "
+                    "could be re-identified in the population; the largest risk of a record is "
+                    "{highest}.",
+                    expected=numeral(text_up(self.population.expected)),
+                    highest=numeral(percent_up(self.population.highest)),
+                )
             )
         if self.individual is not None:
             lines += self.individual.sentences()
         if self.households is not None:
             lines.append(self.households.sentence())
-        group = "same attribute set and values" if self.by_set else "same keys"
-        lines += [entry.sentence(f"group of records with the {group}") for entry in self.diversity]
+        lines += [entry.sentence(by_set=self.by_set) for entry in self.diversity]
         worst = next((s for s in self.subsets if len(s.keys) < len(self.keys)), None)
         if worst is not None and worst.violations:
             few = ""
             if self.asked > 2:
-                few = f"{worst.violations:,} with fk < {text_up(self.asked, 6)} and "
+                few = gettext(
+                    "{number:,} with fk < {k} and ",
+                    number=worst.violations,
+                    k=numeral(text_up(self.asked, 6)),
+                )
             among = ", among the records with all of them" if self.by_set else ""
             lines.append(
-                f"The riskiest subset of the keys is {', '.join(worst.keys)}: {few}"
-                f"{worst.uniques:,} unique{among}."
+                gettext(
+                    "The riskiest subset of the keys is {keys}: {few}{uniques:,} unique{among}.",
+                    keys=", ".join(worst.keys),
+                    few=few,
+                    uniques=worst.uniques,
+                    among=among,
+                )
             )
         return [*lines, *self.notes]
 
@@ -466,8 +511,9 @@ def audit_table(
     require_present(table, [*keys, *sensitive, *others])
     if asked is not None and REPORTED in (*keys, *sensitive, *others):
         raise NotCovered(
-            f"'{REPORTED}' is the attribute set of a record, which was drawn at random: it is no "
-            "attribute of a person. Leave it out."
+            "'{reported}' is the attribute set of a record, which was drawn at random: it is no "
+            "attribute of a person. Leave it out.",
+            reported=REPORTED,
         )
     notes = (IN_PART,) if asked is not None and others else ()
     if notes:
@@ -541,15 +587,27 @@ class Diversity:
     ordered: bool
     exposed: int
 
-    def sentence(self, group: str) -> str:
+    def sentence(self, *, by_set: bool = False) -> str:
         """The fewest values in a group, and the records in groups with one value or none."""
+        group = gettext("group of records with the same keys")
+        if by_set:
+            group = gettext("group of records with the same attribute set and values")
         if self.distinct > 1:
-            return f"Each {group} has at least {self.distinct} values of '{self.column}'."
-        fewest = "a single value" if self.distinct else "no value"
+            return gettext(
+                "Each {group} has at least {distinct} values of '{column}'.",
+                group=group,
+                distinct=self.distinct,
+                column=self.column,
+            )
+        fewest = gettext("a single value") if self.distinct else gettext("no value")
         exposed = records_that(self.exposed, "is", "are")
-        return (
-            f"At least one {group} has {fewest} of '{self.column}'. {exposed} in groups with at "
-            "most one value."
+        return gettext(
+            "At least one {group} has {fewest} of '{column}'. {exposed} in groups with at "
+            "most one value.",
+            group=group,
+            fewest=fewest,
+            column=self.column,
+            exposed=exposed,
         )
 
     def to_json(self) -> Form:

@@ -33,6 +33,7 @@ import pyarrow.compute as pc
 from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.rounding import share_bound, six_sigma
 from pramana.base.text import as_table, json_fields, percent_up, quoted
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import NotCovered, OutsideDomain, UnknownColumn
 from pramana.schema.codec import comparable, encode, encode_released, flat
 from pramana.schema.group_sizes import in_bins
@@ -79,9 +80,10 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
     for name in accepted:
         if name not in unchanged:
             raise UnknownColumn(
-                f"The risk of '{name}' cannot be accepted: no column of this name is released "
-                f"unchanged. Unchanged are: {', '.join(unchanged) or 'none'}.",
+                "The risk of '{column}' cannot be accepted: no column of this name is released "
+                "unchanged. Unchanged are: {unchanged}.",
                 column=name,
+                unchanged=", ".join(unchanged) or "none",
             )
     doubtful = [
         column for column in unchanged.values() if not column.noisy and column.name not in accepted
@@ -94,10 +96,14 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
     equal = identifiers(table, [n for n in suspects if share_alone(_words(sample, n)) >= SUSPECT])
     if equal:
         first, *others = [column.columns[0] for column in equal]
-        more = f" The same holds for {', '.join(others)}." if others else ""
+        more = gettext(" The same holds for {others}.", others=", ".join(others)) if others else ""
         raise _refused(
             [first, *others],
-            f"{equal[0].sentence()} A guarantee for the other columns does not protect them.{more}",
+            gettext(
+                "{sentence} A guarantee for the other columns does not protect them.{more}",
+                sentence=equal[0].sentence(),
+                more=more,
+            ),
             code="identifies",
         )
     for columns, key in _determining(sample, doubtful, randomised):
@@ -155,22 +161,28 @@ def _determining(
 
 def _gives_away(names: Sequence[str], key: str) -> str:
     known = quoted(names)
-    what = f"Column {known} gives" if len(names) == 1 else f"Columns {known} together give"
-    return (
-        f"{what} the randomised column '{key}' away: '{key}' follows from "
-        f"{'it' if len(names) == 1 else 'them'} for nearly everybody."
+    words = noop(
+        "Column {known} gives the randomised column '{key}' away: '{key}' follows from it for "
+        "nearly everybody."
     )
+    if len(names) > 1:
+        words = noop(
+            "Columns {known} together give the randomised column '{key}' away: '{key}' follows "
+            "from them for nearly everybody."
+        )
+    return gettext(words, known=known, key=key)
 
 
 def _refused(names: Sequence[str], reason: str, *, code: str, **fields: str) -> NotCovered:
     first = names[0]
     return NotCovered(
-        f"{reason} '{first}' would be released unchanged: give it the role identifier (it is "
-        f"dropped) or key (it is randomised), or accept the risk with --accept-risk {first}.",
+        "{reason} '{column}' would be released unchanged: give it the role identifier (it is "
+        "dropped) or key (it is randomised), or accept the risk with --accept-risk {column}.",
         code=code,
         column=first,
         columns=list(names),
         **fields,
+        reason=reason,
     )
 
 
@@ -313,21 +325,29 @@ class UnchangedRecords:
 
     def sentence(self) -> str:
         """The exact figures, for the owner."""
-        of = "records in a random sample" if self.sampled else "records"
-        return (
-            f"{self.matched:,} of {self.records:,} {of} ({percent_up(self.share)}) are released "
-            f"unchanged, over all released columns; of the {self.uniques:,} unique ones "
-            f"{self.uniques_matched:,} ({percent_up(self.unique_share)})."
+        of = gettext("records in a random sample") if self.sampled else gettext("records")
+        return gettext(
+            "{matched:,} of {records:,} {of} ({share}) are released unchanged, over all released "
+            "columns; of the {uniques:,} unique ones {uniques_matched:,} ({unique_share}).",
+            matched=self.matched,
+            records=self.records,
+            of=of,
+            share=numeral(percent_up(self.share)),
+            uniques=self.uniques,
+            uniques_matched=self.uniques_matched,
+            unique_share=numeral(percent_up(self.unique_share)),
         )
 
     def warning(self, bound: float | None) -> str | None:
         """What the owner must know before publishing; ``None`` where there is nothing to say."""
         if bound is None or not self.above(bound):
             return None
-        return (
-            f"{percent_up(self.unique_share)} of the unique records are released unchanged, and "
-            f"the guarantee suggests at most {percent_up(bound)}. The guarantee holds: it bounds "
-            "the probability of a correct match, and not the share of unchanged records."
+        return gettext(
+            "{unique_share} of the unique records are released unchanged, and "
+            "the guarantee suggests at most {bound}. The guarantee holds: it bounds "
+            "the probability of a correct match, and not the share of unchanged records.",
+            unique_share=numeral(percent_up(self.unique_share)),
+            bound=numeral(percent_up(bound)),
         )
 
     def to_json(self) -> Form:

@@ -272,7 +272,7 @@ def _as_floats(name: str, array: pa.Array, what: str) -> FloatArray:
     elif types.is_null(kind) or types.is_boolean(kind):
         array = array.cast(pa.int8())
     elif not (types.is_integer(kind) or types.is_floating(kind)):
-        raise InvalidTable(f"'{name}' must hold numbers to be {what}.", column=name)
+        raise InvalidTable("'{column}' must hold numbers to be {what}.", column=name, what=what)
     return np.asarray(pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy())
 
 
@@ -383,20 +383,22 @@ def refuse(column: Column, refused: Refused) -> None:
     name = f"'{column.name}'"
     if refused.outside:
         raise OutsideDomain(
-            f"{records_that(refused.outside, 'holds', 'hold', of=name)} values outside the schema. "
-            "Add categories, widen the bins or map them to missing.",
+            "{records} values outside the schema. Add categories, widen the bins or map them to "
+            "missing.",
             code="outside-domain",
             column=column.name,
             count=refused.outside,
+            records=records_that(refused.outside, "holds", "hold", of=name),
         )
     if refused.missing:
         raise OutsideDomain(
-            f"{records_that(refused.missing, 'is', 'are', of=name)} missing, and the schema does "
+            "{records} missing, and the schema does "
             'not allow for that. Set missing = "category" (one more value, randomised) or '
             'missing = "keep" (stays missing) in the schema.',
             code="missing-refused",
             column=column.name,
             count=refused.missing,
+            records=records_that(refused.missing, "is", "are", of=name),
         )
 
 
@@ -514,7 +516,7 @@ def decode(column: Column, codes: Codes, words: Words | None = None) -> pa.Array
     if isinstance(domain, Bins) and domain.release == "draw":
         if words is None or len(words) != len(codes):
             raise InvalidSchema(
-                f"Drawing inside the bins of '{column.name}' needs one random word for each value.",
+                "Drawing inside the bins of '{column}' needs one random word for each value.",
                 column=column.name,
             )
         drawn = _draw(domain, codes, words)

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from pramana.base.translation import gettext, noop
 from pramana.schema.roles import Role
 from pramana.schema.tally import Tally, quantiles
 from pramana.types import FloatArray, Form
@@ -138,7 +139,8 @@ class ObservedColumn:
     @property
     def amount(self) -> str:
         """How many values it has, in words."""
-        return f"{self.distinct:,}" if self.tally.complete else f"more than {self.distinct:,}"
+        words = "{number:,}" if self.tally.complete else noop("more than {number:,}")
+        return gettext(words, number=self.distinct)
 
     @property
     def many(self) -> bool:
@@ -185,21 +187,22 @@ class ObservedColumn:
         if not tally.whole:
             return ""
         if self.named("row_numbers"):
-            return "its name suggests a row number"
+            return gettext("its name suggests a row number")
         width = (tally.highest or 0) - (tally.lowest or 0) + 1
         if self.nearly_unique and width <= 2 * tally.distinct:
-            return "nearly every value is unique"
+            return gettext("nearly every value is unique")
         values = self.values
         if tally.distinct < max(self.present, FEW_CODES) or values[0] < 0:
             return ""
         even = np.linspace(values[0], values[-1], len(values))
         strays = min(EVENLY, KOLMOGOROV / math.sqrt(len(values))) * (values[-1] - values[0])
         if np.abs(values - even).max() <= strays:
-            return "no value occurs twice, like row numbers"
+            return gettext("no value occurs twice, like row numbers")
         lengths = np.bincount(np.floor(np.log10(np.maximum(values, 1))).astype(np.int64) + 1)
         usual = int(lengths.argmax())
         if usual >= LONG and lengths[usual] > NEARLY * len(values):
-            return f"no value occurs twice, and nearly all have {usual} digits"
+            words = noop("no value occurs twice, and nearly all have {number} digits")
+            return gettext(words, number=usual)
         return ""
 
     @cached_property
@@ -292,10 +295,15 @@ class ObservedColumn:
         sums_to_population = 2 * self.records <= total <= MOST_PEOPLE
         if not scaled and not ((fine or counts) and sums_to_population):
             return ""
-        what = "their mean is one" if scaled else f"they sum up to {total:,.0f}"
-        return (
-            f"positive, unequal, seldom round, related to no other number, and {what}, like weights"
+        sums = noop(
+            "positive, unequal, seldom round, related to no other number, and they sum up to "
+            "{total:,.0f}, like weights"
         )
+        mean_one = noop(
+            "positive, unequal, seldom round, related to no other number, and their mean is one, "
+            "like weights"
+        )
+        return gettext(mean_one if scaled else sums, total=total)
 
 
 def visibility(column: ObservedColumn, *, place: bool = False) -> float:
@@ -368,7 +376,7 @@ NUMBER_RULES: Final = (
         IDENTIFIER_NAME,
         lambda c: _differs(c) and _identifier(c),
     ),
-    Rule(Role.IDENTIFIER, "{c.row_number}", lambda c: _differs(c) and bool(c.row_number)),
+    Rule(Role.IDENTIFIER, "{reason}", lambda c: _differs(c) and bool(c.row_number)),
     Rule(Role.IDENTIFIER, "fewer records share a value than expected by chance", _differs),
     Rule(
         Role.WEIGHT,
@@ -392,16 +400,16 @@ NUMBER_RULES: Final = (
         "a unit or stratum of the sample design, which discloses places: dropped",
         _design,
     ),
-    Rule(Role.KEY, "it has few values ({c.distinct})", lambda c: not c.many),
-    Rule(Role.IDENTIFIER, "{c.row_number}", lambda c: bool(c.row_number)),
+    Rule(Role.KEY, "it has few values ({distinct})", lambda c: not c.many),
+    Rule(Role.IDENTIFIER, "{reason}", lambda c: bool(c.row_number)),
     Rule(
         Role.SENSITIVE,
         "it has many values with a long tail, like amounts",
         lambda c: c.distinct > FEW_CODES and c.has_long_tail,
     ),
-    Rule(Role.KEY, "{c.amount} codes without order: consider merging them", lambda c: c.are_codes),
+    Rule(Role.KEY, "{amount} codes without order: consider merging them", lambda c: c.are_codes),
     Rule(Role.SENSITIVE, "hardly any records share a value, like amounts", _hardly_shared),
-    Rule(Role.KEY, "a number with many values ({c.amount}): bins proposed", lambda _: True),
+    Rule(Role.KEY, "a number with many values ({amount}): bins proposed", lambda _: True),
 )
 TEXT_RULES: Final = (
     Rule(
@@ -429,15 +437,15 @@ TEXT_RULES: Final = (
         "a unit or stratum of the sample design, which discloses places: dropped",
         _design,
     ),
-    Rule(Role.KEY, "it has few values ({c.distinct})", lambda c: c.distinct <= FEW_TEXTS),
+    Rule(Role.KEY, "it has few values ({distinct})", lambda c: c.distinct <= FEW_TEXTS),
     Rule(
         Role.KEY,
-        "it has {c.distinct} frequent values: consider merging them",
+        "it has {distinct} frequent values: consider merging them",
         lambda c: c.distinct <= MANY_TEXTS and c.records >= FREQUENT * c.distinct,
     ),
     Rule(
         Role.DROPPED,
-        "it has {c.amount} values, too many to randomise: dropped unless it is coarsened",
+        "it has {amount} values, too many to randomise: dropped unless it is coarsened",
         lambda _: True,
     ),
 )
@@ -448,4 +456,7 @@ def propose_role(column: ObservedColumn) -> Proposal:
     number = column.tally.kind in ("integer", "number")
     rules = (*ANY_RULES, *(NUMBER_RULES if number else TEXT_RULES))
     rule = next(rule for rule in rules if rule.applies(column))
-    return Proposal(rule.role, rule.why.format(c=column))
+    fields = {"amount": column.amount, "distinct": column.distinct, "reason": ""}
+    if "{reason}" in rule.why:
+        fields["reason"] = column.row_number
+    return Proposal(rule.role, gettext(rule.why, **fields))

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pramana.base.rounding import as_whole
 from pramana.base.text import counted, percent_up
+from pramana.base.translation import gettext, noop
 from pramana.errors import InvalidNumber, InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
 from pramana.schema.column_rules import IDENTIFIER_NAME, snake_case, words_of
@@ -225,7 +226,14 @@ class Profile:
             text = label_text(suspect.value)
             value = f"'{text}'" if isinstance(suspect.value, str) else text
             records = counted(suspect.records, "record")
-            notes.append(f"{value} may mean missing ({records}; {suspect.why})")
+            notes.append(
+                gettext(
+                    "{value} may mean missing ({records}; {why})",
+                    value=value,
+                    records=records,
+                    why=suspect.why,
+                )
+            )
         return notes + [f"{why}: {entry}" for entry, why in self.proposals]
 
 
@@ -295,7 +303,7 @@ def describe(
     ranges = ranges or {}
     for name in ranges:
         if name not in table.schema.names or not is_number(table.schema.field(name).type):
-            raise UnknownColumn(f"A range needs a column of numbers, got '{name}'.", column=name)
+            raise UnknownColumn("A range needs a column of numbers, got '{column}'.", column=name)
     given = _given(
         table.schema.names,
         {
@@ -344,8 +352,10 @@ def describe(
                 )
         if name in ranges:
             column = _on_grid(name, roles[name].role, ranges[name], seen)
-            source = "the given range" if column.declared else "a range read off the data"
-            how = f"on a grid in {source}: guarantees cover it"
+            words = noop("on a grid in a range read off the data: guarantees cover it")
+            if column.declared:
+                words = noop("on a grid in the given range: guarantees cover it")
+            how = gettext(words)
         words = "" if risk is None or not risk.noteworthy else risk.words
         about_missing = _words_about_missing(table, column)
         labelled = bool(table.labels.values.get(name))
@@ -430,15 +440,22 @@ def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[st
     given: dict[str, Role] = {}
     for role, columns in lists.items():
         if isinstance(columns, str):
-            raise InvalidSchema(f"Columns of role {role} must be given as a list of names.")
+            raise InvalidSchema(
+                "Columns of role {role} must be given as a list of names.", role=role
+            )
         for name in columns:
             if name not in names:
                 raise UnknownColumn(
-                    f"The table has no column '{name}'. It has: {', '.join(names)}.", column=name
+                    "The table has no column '{column}'. It has: {names}.",
+                    column=name,
+                    names=", ".join(names),
                 )
             if given.setdefault(name, role) is not role:
                 raise InvalidSchema(
-                    f"'{name}' has two roles, {given[name]} and {role}.", column=name
+                    "'{column}' has two roles, {given} and {role}.",
+                    column=name,
+                    given=given[name],
+                    role=role,
                 )
     return given
 
@@ -458,8 +475,10 @@ def _suspects(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tup
 
 def _words_about_missing(table: OpenedTable, column: Column) -> str:
     codes = table.labels.missing.get(column.name, ())
-    how = "each is a separate value" if column.role is Role.KEY else "taken as missing"
-    return f"the file calls {len(codes)} of its values missing: {how}" if codes else ""
+    words = noop("the file calls {number} of its values missing: taken as missing")
+    if column.role is Role.KEY:
+        words = noop("the file calls {number} of its values missing: each is a separate value")
+    return gettext(words, number=len(codes)) if codes else ""
 
 
 def _on_grid(name: str, role: Role, stated: tuple[float, float] | None, seen: Tally) -> Column:
@@ -467,8 +486,9 @@ def _on_grid(name: str, role: Role, stated: tuple[float, float] | None, seen: Ta
     ends = stated or proposed_range(name, seen)
     if ends is None:
         raise InvalidNumber(
-            f"'{name}' has too few different numbers to read a range off them: state its range, or "
-            "release it in categories."
+            "'{name}' has too few different numbers to read a range off them: state its range, or "
+            "release it in categories.",
+            name=name,
         )
     low, high = ends
     width = max(high - low, 1e-300)
@@ -527,7 +547,10 @@ def _weights_in_steps(
             coarse = proposed_by(tallies[name], needed)
         rounded[name] = (NOTHING, "")
         if coarse is not None:
-            why = f"rounded and cut at the top, as few people share some weights: {coarse.shifted}"
+            why = gettext(
+                "rounded and cut at the top, as few people share some weights: {shifted}",
+                shifted=coarse.shifted,
+            )
             entries = coarse.entries
             rounded[name] = (Recoding(round=entries["round"], top=entries["top"]), why)
     return rounded

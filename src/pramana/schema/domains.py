@@ -9,13 +9,14 @@ form, of a truth value ``true`` or ``false``. Text is itself: the code ``01`` is
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from pramana.base.rounding import as_whole
 from pramana.base.translation import gettext
@@ -84,12 +85,14 @@ class Categories:
             "Categories must be text, finite numbers or true and false; the entry 'missing' "
             "covers missing values.",
         )
+        require_text("categories", self.labels)
         doubles = _doubles(self.values)
         require(
             not doubles,
             "categories",
-            f"Categories must differ, got {doubles} listed more than once "
+            "Categories must differ, got {doubles} listed more than once "
             '(1, 1.0 and "1" are the same category). List each once.',
+            doubles=doubles,
         )
         require(
             not _doubles(self.labels),
@@ -160,13 +163,16 @@ class NumberGrid(Categories):
             gaps and min(gaps) > 0 and all(at.denominator == 1 for at in steps),
             "points",
             "A grid must have at least two rising points, at multiples of "
-            f"{label_text(self.step)} above the first.",
+            "{label_text} above the first.",
+            label_text=label_text(self.step),
         )
         require(
             max(gaps) < LONGEST_CELL and steps[-1] <= MOST_STEPS,
             "step",
-            f"Points of a grid must lie less than {LONGEST_CELL:,} steps apart, and all within "
-            f"{MOST_STEPS:,}. Give a coarser step.",
+            "Points of a grid must lie less than {longest_cell:,} steps apart, and all within "
+            "{most_steps:,}. Give a coarser step.",
+            longest_cell=LONGEST_CELL,
+            most_steps=MOST_STEPS,
         )
         low, high = self.values[0], self.values[-1]
         require(
@@ -195,14 +201,17 @@ class NumberGrid(Categories):
         require(
             whole.denominator == 1,
             "range",
-            f"range must be whole steps of {label_text(step)} wide.",
+            "range must be whole steps of {label_text} wide.",
+            label_text=label_text(step),
         )
         most = min(int(whole) + 1, MOST_POINTS)
         require(
             points == int(points) and 2 <= points <= most,
             "grid",
-            f"grid must be a number of points from 2 to {most:,}, got {points!r}: no more than "
+            "grid must be a number of points from 2 to {most:,}, got {points!r}: no more than "
             "there are steps.",
+            most=most,
+            points=points,
         )
         marks = (round(whole * at / (int(points) - 1)) for at in range(int(points)))
         exact = (start + mark * width for mark in marks)
@@ -242,9 +251,15 @@ class NumberGrid(Categories):
 def _require_numbers(entry: str, numbers: Sequence[Label]) -> None:
     """Refuse what is no finite number; a step must be above 0."""
     for number in numbers:
-        require(_is_finite(number), entry, f"{entry} must be finite numbers, got {number!r}.")
+        require(
+            _is_finite(number),
+            entry,
+            "{name} must be finite numbers, got {number!r}.",
+            name=entry,
+            number=number,
+        )
         if entry == "step":
-            require(number > 0, entry, f"step must be above 0, got {number!r}.")  # type: ignore[operator]
+            require(number > 0, entry, "step must be above 0, got {number!r}.", number=number)  # type: ignore[operator]
 
 
 def _fraction(number: Label) -> Fraction:
@@ -287,7 +302,9 @@ class Bins:
         require(
             self.release in RELEASES,
             "release",
-            f"release must be one of {known}, got {self.release!r}.",
+            "release must be one of {known}, got {release!r}.",
+            known=known,
+            release=self.release,
         )
         edges, codes = self.edges, self.missing_values
         require(
@@ -295,7 +312,9 @@ class Bins:
             "bins",
             "Bins must be given by numbers, the edges in rising order.",
         )
-        require(len(edges) > 1, "bins", f"Bins need at least two edges, got {len(edges)}.")
+        require(
+            len(edges) > 1, "bins", "Bins need at least two edges, got {count}.", count=len(edges)
+        )
         require(
             all(low < high for low, high in pairwise(edges)),  # nan is refused too
             "bins",
@@ -304,7 +323,8 @@ class Bins:
         require(
             self.release == "label" or all(map(math.isfinite, edges)),
             "release",
-            f'release = "{self.release}" needs finite edges. Close the outer bins, or use "label".',
+            'release = "{release}" needs finite edges. Close the outer bins, or use "label".',
+            release=self.release,
         )
         require(
             not _doubles(codes) and all(map(_is_finite, codes)),
@@ -315,16 +335,19 @@ class Bins:
         require(
             self.release == "label" or not inside,
             "release",
-            f'release = "{self.release}" needs missing values outside the bins: else a released '
+            'release = "{release}" needs missing values outside the bins: else a released '
             'number would mean both. Use "label".',
+            release=self.release,
         )
         if self.names:
+            require_text("labels", self.labels)
             require(
                 len(self.names) == self.size
                 and all(map(is_name, self.names))
                 and not _doubles(self.labels),
                 "labels",
-                f"Labels of bins must be different texts, one for each of {self.size} bins.",
+                "Labels of bins must be different texts, one for each of {size} bins.",
+                size=self.size,
             )
             require(
                 self.release == "label",
@@ -362,16 +385,14 @@ class Bins:
         words = []
         for low, high in pairwise(self.edges):
             if high == math.inf:
-                words.append(gettext("%(low)s or more", low=f"{low:.12g}"))
+                words.append(gettext("{low} or more", low=f"{low:.12g}"))
             elif low == -math.inf:
-                words.append(gettext("under %(high)s", high=f"{high:.12g}"))
+                words.append(gettext("under {high}", high=f"{high:.12g}"))
             else:
                 words.append(
-                    gettext("%(low)s to %(high)s", low=f"{low:.12g}", high=f"{high:.12g}")
+                    gettext("{low} to {high}", low=f"{low:.12g}", high=f"{high:.12g}")
                     if high == self.edges[-1]
-                    else gettext(
-                        "%(low)s to under %(high)s", low=f"{low:.12g}", high=f"{high:.12g}"
-                    )
+                    else gettext("{low} to under {high}", low=f"{low:.12g}", high=f"{high:.12g}")
                 )
         return tuple(words)
 
@@ -422,10 +443,20 @@ def _doubles(labels: Sequence[Label]) -> int:
     return len(labels) - len({label_text(label) for label in labels})
 
 
-def require(holds: object, entry: str, text: str, column: str | None = None) -> None:
+def require(holds: object, entry: str, text: str, column: str | None = None, **fields: Any) -> None:
     """Refuse an entry of a schema, of a column where one is named, unless something holds."""
     if not holds:
-        raise InvalidSchema(text, column=column, entry=entry)
+        raise InvalidSchema(text, column=column, entry=entry, **fields)
+
+
+def require_text(entry: str, labels: Iterable[Label]) -> None:
+    """Refuse texts with half of a character, which no file can hold."""
+    require(
+        not any(isinstance(label, str) and SURROGATE.search(label) for label in labels),
+        entry,
+        "{name} must be text that UTF-8 can encode, and one holds half of a character.",
+        name=entry,
+    )
 
 
 def _without_empty(**entries: object) -> Form:
@@ -446,6 +477,7 @@ def find_label(domain: Domain, label: Label) -> Label:
 
 
 MISSING = "missing"
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,10 @@ class GroupSizes:
             return
         if self._refuses:
             raise TooLarge(
-                f"There are more than {self.most:,} combinations of {listed(self.columns)}, too "
-                "many to be counted in the memory allowed. Take fewer columns, or allow for more "
-                "(PRAMANA_MEMORY=8G)."
+                "There are more than {most:,} combinations of {columns}, too many to be counted "
+                "in the memory allowed. Take fewer columns, or allow for more (PRAMANA_MEMORY=8G).",
+                most=self.most,
+                columns=listed(self.columns),
             )
         self.too_many, self._parts = True, []
 

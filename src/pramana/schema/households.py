@@ -78,12 +78,12 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     drawn = [column.name for column in columns if column.drawn and column.shared]
     if drawn:
         raise Infeasible(
-            f"{quoted(drawn)}: equal for all members of a household, so they cannot be "
-            "randomised. Randomised separately, members would disagree; randomised once per "
-            "household, their records would be linked. Release these columns unchanged (role "
-            "public, which counts as known), drop them, or protect a table of the households "
-            "with them.",
+            "{drawn}: equal for all members of a household, so they cannot be randomised. "
+            "Randomised separately, members would disagree; randomised once per household, their "
+            "records would be linked. Release these columns unchanged (role public, which counts "
+            "as known), drop them, or protect a table of the households with them.",
             without=tuple(drawn),
+            drawn=quoted(drawn),
         )
     linking = {c.name: c for c in columns if not c.drawn and (c.whole or c.shared)}
     if not linking:
@@ -97,18 +97,21 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     if alone.any():
         households = counted(len(np.unique(homes[alone])), "household")
         raise Infeasible(
-            f"{quoted(list(linking))}: equal for all or some members of a household, and they "
-            f"distinguish {households} from all others. Released unchanged, these columns link "
-            "the records of a household. Round or bin them, with role public, or drop them.",
+            "{linking}: equal for all or some members of a household, and they distinguish "
+            "{households} from all others. Released unchanged, these columns link the records of "
+            "a household. Round or bin them, with role public, or drop them.",
             without=tuple(linking),
+            linking=quoted(list(linking)),
+            households=households,
         )
     unknown = [n for n, column in linking.items() if column.shared and n not in schema.known]
     if unknown:
         raise Infeasible(
-            f"{quoted(unknown)}: equal for all members of a household, and sensitive. An attacker "
-            "who knows who lives with whom can link records that agree in them, more often than "
+            "{unknown}: equal for all members of a household, and sensitive. An attacker who "
+            "knows who lives with whom can link records that agree in them, more often than "
             "guaranteed. Give these columns role public, or drop them.",
             without=tuple(unknown),
+            unknown=quoted(unknown),
         )
 
 

@@ -60,8 +60,9 @@ def cell_numbers(
     cells = prod(map(int, sizes))
     if cells > LARGEST:
         raise TooLarge(
-            f"Columns with {cells:.0e} combinations of values cannot be taken together. Take "
-            "fewer of them, or coarsen one."
+            "Columns with {cells:.0e} combinations of values cannot be taken together. Take fewer "
+            "of them, or coarsen one.",
+            cells=cells,
         )
     numbers: IntArray = np.ravel_multi_index(tuple(np.asarray(c, np.int64) for c in codes), sizes)
     return numbers
@@ -296,9 +297,12 @@ class Counts:
             len(self.columns),
         ):
             raise InvalidTable(
-                f"Counts of {len(self.columns)} columns need as many lists of labels and one "
-                f"number a cell, got {len(self.labels)} lists, {self.cells.shape} cells and "
-                f"{len(self.numbers)} numbers."
+                "Counts of {count} columns need as many lists of labels and one number a cell, "
+                "got {coded} lists, {shape} cells and {numbers} numbers.",
+                count=len(self.columns),
+                coded=len(self.labels),
+                shape=self.cells.shape,
+                numbers=len(self.numbers),
             )
         self.cells.flags.writeable = False
         self.numbers.flags.writeable = False
@@ -340,7 +344,9 @@ class Counts:
         unknown = [name for name in columns if name not in self.columns]
         if unknown:
             raise UnknownColumn(
-                f"Counts hold {', '.join(self.columns) or 'no columns'}, not {', '.join(unknown)}."
+                "Counts hold {columns}, not {unknown}.",
+                columns=", ".join(self.columns) or "no columns",
+                unknown=", ".join(unknown),
             )
         places = [self.columns.index(name) for name in columns]
         counter = Counter(columns, [self.labels[place] for place in places])
@@ -351,8 +357,10 @@ class Counts:
         """An array with one axis a column, zeros included."""
         if prod(self.sizes) > DENSE_LIMIT:
             raise TooLarge(
-                f"A table of {prod(self.sizes):,} cells is not written out, only up to "
-                f"{DENSE_LIMIT:,}. Cross fewer columns."
+                "A table of {cells:,} cells is not written out, only up to {dense_limit:,}. Cross "
+                "fewer columns.",
+                cells=prod(self.sizes),
+                dense_limit=DENSE_LIMIT,
             )
         table = np.zeros(self.sizes, dtype=np.int64)
         table[tuple(self.cells.T)] = self.numbers
@@ -395,7 +403,11 @@ class Counter:
     def add(self, codes: Sequence[Codes], numbers: IntArray | None = None) -> None:
         """Count records given as one array of codes a column; ``numbers`` of each, if not one."""
         if len(codes) != len(self._columns):
-            raise InvalidTable(f"{len(self._columns)} columns are counted, got {len(codes)}.")
+            raise InvalidTable(
+                "{count} columns are counted, got {coded}.",
+                count=len(self._columns),
+                coded=len(codes),
+            )
         if not codes:  # crossing no columns: one cell that holds everybody
             raise InvalidTable("Counting needs at least one column, got none.")
         keys = _keys_of(codes, self._sizes)
@@ -492,7 +504,7 @@ def _as_they_stand(name: str, column: pa.ChunkedArray) -> tuple[Codes, tuple[Lab
         return np.asarray(coded.indices), tuple(coded.dictionary.to_pylist())
     except (OverflowError, ValueError):  # which quote a value
         raise InvalidTable(
-            f"'{name}' must hold dates and times up to the year 9999 to be counted, and holds "
+            "'{column}' must hold dates and times up to the year 9999 to be counted, and holds "
             "others. Correct them, or drop the column.",
             column=name,
         ) from None

@@ -47,14 +47,14 @@ class FileStamp:
             with path.open("rb"):  # a file that may not be read is refused here
                 stat = path.stat()
         except OSError:
-            raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
+            raise InvalidTable("{path} cannot be read. Check the permissions.", path=path) from None
         return cls(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
 
     def require_unchanged(self) -> None:
         """Refuse a file that changed: what was counted must be what is released."""
         if FileStamp.of(self.path) != self:
             raise InvalidTable(
-                f"{self.path} changed while it was read. Start again when it is complete."
+                "{path} changed while it was read. Start again when it is complete.", path=self.path
             )
 
 
@@ -164,7 +164,7 @@ class OpenedTable:
         names = list(self.schema.names if columns is None else columns)
         for name in names:
             if name not in self.schema.names:
-                raise UnknownColumn(f"The table has no column '{name}'.", column=name)
+                raise UnknownColumn("The table has no column '{column}'.", column=name)
         return self.opener(names) if names else placed(_bare(self.rows))
 
     def batches(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from pramana.base.translation import gettext, noop
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
@@ -89,32 +90,44 @@ class DataChoices:
         """What epsilon does not cover, to follow its sentence; empty if the schema was declared."""
         text = ""
         if self.read:
-            lists, were = ("list", "was") if len(self.read) == 1 else ("lists", "were")
-            text += (
-                f" It does not cover the {lists} of values of {', '.join(self.read)}, which {were} "
-                "read off the data."
+            words = noop(
+                " It does not cover the lists of values of {columns}, which were read off the data."
             )
+            if len(self.read) == 1:
+                words = noop(
+                    " It does not cover the list of values of {columns}, which was read off the "
+                    "data."
+                )
+            text += gettext(words, columns=", ".join(self.read))
         if self.tried:
-            text += (
-                f" It does not cover which values {', '.join(self.tried)} can have, "
-                f"{Provenance.TRIALS.words}."
-            )
+            text += gettext(
+                " It does not cover which values {columns} can have, {origin}.",
+                columns=", ".join(self.tried), origin=gettext(Provenance.TRIALS.words),
+            )  # fmt: skip
         if not self.choices.declared:
-            text += (
-                f" It does not cover the choice of roles, method and target, {self.choices.words}."
+            text += gettext(
+                " It does not cover the choice of roles, method and target, {origin}.",
+                origin=gettext(self.choices.words),
             )
         return text
 
     def notices(self) -> Iterator[str]:
         """What the data decided, for whoever verifies a release."""
         if self.read:
-            names = ", ".join(self.read)
-            yield f"Domains read off the data, so that they disclose which values occur: {names}."
+            yield gettext(
+                "Domains read off the data, so that they disclose which values occur: {columns}.",
+                columns=", ".join(self.read),
+            )
         if self.tried:
-            names = ", ".join(self.tried)
-            yield f"Values {Provenance.TRIALS.words}, which no epsilon covers: {names}."
+            yield gettext(
+                "Values {origin}, which no epsilon covers: {columns}.",
+                origin=gettext(Provenance.TRIALS.words), columns=", ".join(self.tried),
+            )  # fmt: skip
         if not self.choices.declared:
-            yield f"Roles, method or target {self.choices.words}, which no epsilon covers."
+            yield gettext(
+                "Roles, method or target {origin}, which no epsilon covers.",
+                origin=gettext(self.choices.words),
+            )
 
     def to_json(self) -> Form:
         """The JSON form; what is empty is left out, but for columns read off."""

@@ -83,9 +83,11 @@ def read_dates(name: str, texts: pa.Array, form: str | None) -> pa.Array:
     like = "such as 2024-03-31" if form is None else f"written as {form}"
     state = " State how they are written in date_format." if form is None else ""
     raise InvalidTable(
-        f"'{name}' must hold dates {like}, and has other values.{state} List the ones that mean "
+        "'{column}' must hold dates {like}, and has other values.{state} List the ones that mean "
         "missing in missing_codes.",
         column=name,
+        like=like,
+        state=state,
     )
 
 
@@ -231,8 +233,8 @@ class RecodedColumn:
             made = self._recoded(coded.dictionary).take(coded.indices)
         except pa.ArrowInvalid:  # which quotes a value
             raise InvalidTable(
-                f"'{self.name}' holds values that its recoding cannot take. Whole numbers beyond "
-                "2^53 are cut and rounded by whole numbers only.",
+                "'{column}' holds values that its recoding cannot take. Whole numbers beyond 2^53 "
+                "are cut and rounded by whole numbers only.",
                 column=self.name,
             ) from None
         if not pa.types.is_dictionary(self.field.type):
@@ -271,8 +273,9 @@ def _made(column: Column, before: pa.DataType, number: pa.DataType | None) -> Re
         dates = pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)
         if not (dates or spelled):
             raise InvalidTable(
-                f"'{column.name}' must hold dates to become its {recoding.date}.",
+                "'{column}' must hold dates to become its {part}.",
                 column=column.name,
+                part=recoding.date,
             )
         kind = pa.int64() if recoding.date == "year" else pa.string()
     if recoding.merged:
@@ -301,7 +304,10 @@ def _type_of_numbers(column: Column, kind: pa.DataType) -> pa.DataType:
     if not is_number(kind):
         what = "rounded" if recoding.round is not None else "cut at its ends"
         raise InvalidTable(
-            f"'{column.name}' must be a number to be {what}, and is {kind}.", column=column.name
+            "'{column}' must be a number to be {what}, and is {kind}.",
+            column=column.name,
+            what=what,
+            kind=kind,
         )
     return pa.int64() if _stays_whole(kind, recoding) else pa.float64()
 
@@ -321,7 +327,9 @@ def _dates(name: str, part: str, values: pa.Array, form: str | None) -> pa.Array
     if not pa.types.is_temporal(values.type):
         values = read_dates(name, values, form)
     if pa.types.is_time(values.type):
-        raise InvalidTable(f"'{name}' holds times of day, which have no {part}.", column=name)
+        raise InvalidTable(
+            "'{column}' holds times of day, which have no {part}.", column=name, part=part
+        )
     year = pc.year(values)
     if part == "year":
         return year
@@ -380,9 +388,7 @@ def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:
     """
     domain = column.domain
     if not isinstance(domain, Categories) or column.gridded:
-        raise InvalidSchema(
-            f"'{column.name}' must have categories to be merged.", column=column.name
-        )
+        raise InvalidSchema("'{column}' must have categories to be merged.", column=column.name)
     gone = {label_text(value) for value in values}
     before = dict(column.recoding.merged)
     taken: list[Label] = []

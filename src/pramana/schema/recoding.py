@@ -14,12 +14,18 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from pramana.base.rounding import require_number
+from pramana.base.translation import gettext, noop
 from pramana.errors import InvalidNumber
 from pramana.schema.domains import Label, is_name, label_key, label_text, require
 from pramana.types import Form
 
 DatePart: TypeAlias = Literal["year", "quarter", "month"]
 DATES: tuple[DatePart, ...] = ("year", "quarter", "month")
+DATE_PARTS: Final = {
+    "year": noop("dates as their year"),
+    "quarter": noop("dates as their quarter"),
+    "month": noop("dates as their month"),
+}
 DIRECTIVES = frozenset("dmYybBHMSIp")
 
 Distribution: TypeAlias = Literal["laplace", "normal", "uniform"]
@@ -52,15 +58,17 @@ class Noise:
         require(
             self.distribution in DISTRIBUTIONS,
             "noise",
-            f"The distribution of noise must be one of {', '.join(DISTRIBUTIONS)}, "
-            f"got {self.distribution!r}.",
+            "The distribution of noise must be one of {distributions}, got {distribution!r}.",
+            distributions=", ".join(DISTRIBUTIONS),
+            distribution=self.distribution,
         )
         _require_finite("noise", self.scale, above=0, what="scale of noise")
         require(
             1 / LARGEST_SCALE <= self.scale <= LARGEST_SCALE,
             "noise",
-            f"The scale of noise must lie between {1 / LARGEST_SCALE:g} and {LARGEST_SCALE:g}: "
-            "other squares overflow.",
+            "The scale of noise must lie between {least:g} and {most:g}: other squares overflow.",
+            least=1 / LARGEST_SCALE,
+            most=LARGEST_SCALE,
         )
 
     @property
@@ -134,7 +142,9 @@ class Recoding:
         require(
             self.date is None or self.date in DATES,
             "date",
-            f"date must be one of {', '.join(DATES)}, got {self.date!r}.",
+            "date must be one of {dates}, got {date!r}.",
+            dates=", ".join(DATES),
+            date=self.date,
         )
         if self.date_format is not None:
             _check_format(self.date_format)
@@ -159,7 +169,9 @@ class Recoding:
             require(
                 self.bottom < self.top,
                 "bottom",
-                f"bottom must lie below top, got {self.bottom:g} and {self.top:g}.",
+                "bottom must lie below top, got {bottom:g} and {top:g}.",
+                bottom=self.bottom,
+                top=self.top,
             )
         if self.round is not None:
             _require_finite("round", self.round, above=0)
@@ -227,20 +239,30 @@ class Recoding:
         """In words, for codebook and README; of a list at most the first ``most``."""
         parts = []
         if self.missing_codes:
-            parts.append(f"{_listed(self.missing_codes, most)} taken as missing")
+            missing = _listed(self.missing_codes, most)
+            parts.append(gettext("{values} taken as missing", values=missing))
         if self.date is not None:
-            how = "" if self.date_format is None else f", read as {self.date_format}"
-            parts.append(f"dates as their {self.date}{how}")
-        parts += [f"{_listed(old, most)} merged into {new}" for new, old in self.merged]
-        if self.bottom is not None:
-            parts.append(f"below {label_text(self.bottom)} set to {label_text(self.bottom)}")
-        if self.top is not None:
-            parts.append(f"above {label_text(self.top)} set to {label_text(self.top)}")
-        if self.round is not None:
-            parts.append(f"rounded to multiples of {label_text(self.round)}")
+            parts.append(gettext(DATE_PARTS[self.date]))
+            if self.date_format is not None:
+                parts[-1] += gettext(", read as {format}", format=self.date_format)
+        words = noop("{values} merged into {name}")
+        parts += [gettext(words, values=_listed(old, most), name=new) for new, old in self.merged]
+        for end, words in (
+            (self.bottom, noop("below {value} set to {value}")),
+            (self.top, noop("above {value} set to {value}")),
+            (self.round, noop("rounded to multiples of {value}")),
+        ):
+            if end is not None:
+                parts.append(gettext(words, value=label_text(end)))
         if self.noise is not None:
-            noise = f"{self.noise.distribution} noise of scale {label_text(self.noise.scale)}"
-            parts.append(f"{noise} (variance {self.noise.variance:.6g}) added to every value")
+            parts.append(
+                gettext(
+                    "{distribution} noise of scale {scale} (variance {variance:.6g}) added to "
+                    "every value",
+                    distribution=self.noise.distribution, scale=label_text(self.noise.scale),
+                    variance=self.noise.variance,
+                )
+            )  # fmt: skip
         return "; ".join(parts)
 
 
@@ -255,7 +277,9 @@ def _listed(values: Sequence[Label], most: int | None = None) -> str:
     """
     shown = values if most is None or len(values) <= most + 1 else values[:most]
     texts = ", ".join(label_text(value) for value in shown)
-    return texts if len(shown) == len(values) else f"{texts} and {len(values) - len(shown)} more"
+    if len(shown) < len(values):
+        texts += gettext(" and {number:,} more", number=len(values) - len(shown))
+    return texts
 
 
 def _require_finite(
@@ -263,7 +287,13 @@ def _require_finite(
 ) -> None:
     """Refuse an entry that is not a finite number, or part of one (``what``)."""
     name = what or entry
-    require(not isinstance(value, bool), entry, f"{name} must be a number, got {value!r}.")
+    require(
+        not isinstance(value, bool),
+        entry,
+        "{name} must be a number, got {value!r}.",
+        name=name,
+        value=value,
+    )
     try:
         require_number(name, value, low=above, low_open=True, high=math.inf, high_open=True)
     except InvalidNumber as error:
@@ -278,5 +308,6 @@ def _check_format(text: object) -> None:
         parts and parts <= DIRECTIVES and parts & set("Yy") and parts & set("mbB"),
         "date_format",
         'date_format must read like "%d.%m.%Y": %Y or %y, %m, %b or %B, and of %d, %H, %M, %S, %I '
-        f"and %p what there is, got {text!r}.",
+        "and %p what there is, got {given!r}.",
+        given=text,
     )

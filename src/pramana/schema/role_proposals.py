@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.translation import gettext, noop
 from pramana.schema.column_rules import (
     FEW_NUMBERS,
     ObservedColumn,
@@ -68,10 +69,13 @@ class Follows:
     def words(self) -> str:
         """For the steward."""
         if self.both:
-            return f"it is '{self.source}' with other labels"
+            return gettext("it is '{source}' with other labels", source=self.source)
         if self.nested:
-            return f"codes of '{self.source}' begin with its codes, like places in larger places"
-        return f"it follows from '{self.source}'"
+            return gettext(
+                "codes of '{source}' begin with its codes, like places in larger places",
+                source=self.source,
+            )
+        return gettext("it follows from '{source}'", source=self.source)
 
 
 def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tuple[Follows, ...]]:
@@ -272,7 +276,7 @@ def propose_roles(
     """
     search = _Search(table, tallies, given)
     single = {
-        name: Proposal(given[name], "as given") if name in given else propose_role(column)
+        name: Proposal(given[name], gettext("as given")) if name in given else propose_role(column)
         for name, column in search.columns.items()
     }
     for step in (search.body_weights, search.weights, search.household_numbers, search.parts):
@@ -345,7 +349,7 @@ class _Search:
         ]
         stated = [name for name in named if name in self.given]
         stays = next(iter([*stated, *of_people, *named]), None)
-        why = "a second weight: dropped, since it would identify people"
+        why = gettext("a second weight: dropped, since it would identify people")
         second = [name for name in named if name != stays and name not in self.given]
         return changed | dict.fromkeys(second, Proposal(Role.DROPPED, why))
 
@@ -360,10 +364,12 @@ class _Search:
         for start, block in blocks.items():
             whole = set(block) >= set(range(1, len(block) + 1)) and len(block) >= LEAST_REPLICATES
             if whole and words_of("replicates").search(snake_case(start)):
-                why = (
-                    f"one of {len(block)} replicate weights: dropped, since who knows them knows "
-                    f'the cluster; to keep them, state replicate_weights = {{columns = "{start}*", '
-                    'method = "..."}'
+                why = gettext(
+                    "one of {count} replicate weights: dropped, since who knows them knows "
+                    'the cluster; to keep them, state replicate_weights = {columns = "{start}*", '
+                    'method = "..."}',
+                    count=len(block),
+                    start=start,
                 )
                 changed |= dict.fromkeys(block.values(), Proposal(Role.DROPPED, why))
         return changed
@@ -402,20 +408,30 @@ class _Search:
             span = (seen.highest or 0) - (seen.lowest or 0) + 1
             consecutive = seen.whole and span <= 2 * seen.distinct
             if together and (shared or consecutive or called):
-                how = "are adjacent, a few each"
+                how = gettext("are adjacent, a few each")
             elif len(shared) > 1 and (called or len(shared) > FEW_SHARED):
-                how = "are few"
+                how = gettext("are few")
             elif self.columns[name].numbers_households and not self.columns[name].named("money"):
-                how = "are few, and hardly a number is missing"
+                how = gettext("are few, and hardly a number is missing")
             else:
                 continue
             common = ", ".join(f"'{column}'" for column in shared[:NAMED])
-            more = f" and {len(shared) - NAMED} more" if len(shared) > NAMED else ""
-            have = f", and have {common}{more} in common" if shared else ""
-            why = (
-                f"records with one value {how}{have}, like records of a household; name it as "
+            more = (
+                gettext(" and {count} more", count=len(shared) - NAMED)
+                if len(shared) > NAMED
+                else ""
+            )
+            have = (
+                gettext(", and have {common}{more} in common", common=common, more=more)
+                if shared
+                else ""
+            )
+            why = gettext(
+                "records with one value {how}{have}, like records of a household; name it as "
                 "household, and guarantees are stated for households too; columns with equal "
-                "values in a household are then released unchanged (role public) or dropped"
+                "values in a household are then released unchanged (role public) or dropped",
+                how=how,
+                have=have,
             )
             changed[name] = Proposal(Role.IDENTIFIER, why, household=True)
         return changed
@@ -428,7 +444,7 @@ class _Search:
         for whole in (name for name in texts if roles[name].role is Role.IDENTIFIER):
             left = [name for name in keys if name not in changed]
             for name in parts_of(self.table, left, whole) if left else ():
-                why = f"it is a part of '{whole}': dropped with it"
+                why = gettext("it is a part of '{whole}': dropped with it", whole=whole)
                 changed[name] = Proposal(Role.IDENTIFIER, why)
         return changed
 
@@ -451,7 +467,10 @@ class _Search:
                 continue
             seen = is_visible(name) and not any(is_visible(relation.source) for relation in telling)
             if name in self.given or seen:
-                why = f"it is '{name}' with other labels: dropped, since it would disclose '{name}'"
+                why = gettext(
+                    "it is '{name}' with other labels: dropped, since it would disclose '{name}'",
+                    name=name,
+                )
                 same = [relation.source for relation in telling if relation.both]
                 keys = [key for key in self._of_role(roles, Role.KEY) if key in same]
                 changed |= dict.fromkeys(keys, Proposal(Role.DROPPED, why))
@@ -460,7 +479,9 @@ class _Search:
                 (relation for relation in telling if relation.source not in self.follows),
                 telling[0],
             )
-            why = f"{first.words}: dropped, since it would disclose that column"
+            why = gettext(
+                "{words}: dropped, since it would disclose that column", words=first.words
+            )
             changed[name] = Proposal(Role.DROPPED, why)
         return changed
 
@@ -478,9 +499,11 @@ class _Search:
             seen = tallies[name]
             if seen.distinct > MANY_CODES and (seen.kind == "text" or self.columns[name].are_codes):
                 largest = max(groups[name], key=lambda group: tallies[group].distinct)
-                why = (
-                    f"{seen.distinct:,} codes are too many for tables: dropped, since '{largest}' "
-                    "has their groups"
+                why = gettext(
+                    "{distinct:,} codes are too many for tables: dropped, since '{largest}' "
+                    "has their groups",
+                    distinct=seen.distinct,
+                    largest=largest,
                 )
                 changed[name] = Proposal(Role.DROPPED, why)
         return changed
@@ -497,8 +520,12 @@ class _Search:
         return {
             name: Proposal(
                 Role.DROPPED,
-                f"it has nearly the same information as '{other}' (ranks agree by {closely:.2f}): "
-                "dropped",
+                gettext(
+                    "it has nearly the same information as '{other}' (ranks agree by "
+                    "{closely:.2f}): dropped",
+                    other=other,
+                    closely=closely,
+                ),
             )
             for name, (other, closely) in nearly_the_same(self.table, names).items()
             if name not in self.given
@@ -513,24 +540,28 @@ class _Search:
         ]
         shared = columns_of_households(columns, self.table, household, anonymity_set=ANONYMITY_SET)
         changed: Roles = {
-            household: Proposal(Role.IDENTIFIER, "it numbers households, as you stated")
+            household: Proposal(Role.IDENTIFIER, gettext("it numbers households, as you stated"))
         }
         for name, stays in shared.items():
             role = Role.WEIGHT if roles[name].role is Role.WEIGHT else Role.PUBLIC
-            why = "leaves as it is"
+            why = gettext("leaves as it is")
             if not stays:
                 role = Role.DROPPED
-                why = "dropped, since it would link their records or make anonymity sets small"
-            changed[name] = Proposal(role, f"equal for all members of a household: {why}")
+                why = gettext(
+                    "dropped, since it would link their records or make anonymity sets small"
+                )
+            changed[name] = Proposal(
+                role, gettext("equal for all members of a household: {why}", why=why)
+            )
         return changed
 
     def places(self, roles: Roles) -> Roles:
         """Keys whose codes begin with those of another column: strangers know where people live."""
         keys = self._of_role(roles, Role.KEY)
-        sign = "its codes begin with codes of '{}', like places"
+        sign = noop("its codes begin with codes of '{column}', like places")
         return {
             relation.source: Proposal(
-                Role.KEY, f"{roles[relation.source].why}; {sign.format(name)}", True
+                Role.KEY, f"{roles[relation.source].why}; {gettext(sign, column=name)}", True
             )
             for name, sources in self.follows.items()
             for relation in sources
@@ -550,12 +581,17 @@ class _Search:
             candidates,
             key=lambda name: -visibility(columns[name], place=roles[name].place),
         )[: 0 if only_named else max(MOST_KEYS - named, 0)]
-        why = f"not among the {MOST_KEYS} columns that identify people most easily"
+        why = gettext(
+            "not among the {most_keys} columns that identify people most easily",
+            most_keys=MOST_KEYS,
+        )
         if only_named:
-            why = "not among the keys that you named"
-        measure = Proposal(Role.SENSITIVE, "a measurement, which hardly anybody knows exactly")
-        seen = Proposal(Role.DROPPED, f"{why}, and outsiders may know it: dropped")
-        unseen = Proposal(Role.SENSITIVE, "outsiders hardly know it" if known else why)
+            why = gettext("not among the keys that you named")
+        measure = Proposal(
+            Role.SENSITIVE, gettext("a measurement, which hardly anybody knows exactly")
+        )
+        seen = Proposal(Role.DROPPED, gettext("{why}, and outsiders may know it: dropped", why=why))
+        unseen = Proposal(Role.SENSITIVE, gettext("outsiders hardly know it") if known else why)
         return dict.fromkeys(measures, measure) | {
             name: seen if name in known else unseen for name in keys if name not in best
         }
@@ -566,7 +602,10 @@ class _Search:
         for name, sources in self.follows.items():
             if roles[name].role is not Role.KEY:
                 continue
-            why = f"it discloses the key '{name}': dropped, unless both are randomised together"
+            why = gettext(
+                "it discloses the key '{name}': dropped, unless both are randomised together",
+                name=name,
+            )
             for source in (
                 relation.source for relation in sources if relation.source not in self.given
             ):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -18,7 +18,15 @@ from pramana.base.atomic_files import write_whole
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import Shown, as_table, counted, tables_of
 from pramana.errors import InvalidNumber, InvalidSchema, TooLarge, UnknownColumn, harmless
-from pramana.schema.domains import Bins, Categories, Domain, Label, NumberGrid, find_label
+from pramana.schema.domains import (
+    Bins,
+    Categories,
+    Domain,
+    Label,
+    NumberGrid,
+    find_label,
+    require_text,
+)
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.roles import Role
@@ -77,22 +85,30 @@ class Column:
     def __post_init__(self) -> None:
         if not self.name:
             raise InvalidSchema("Every column must have a name that is a non-empty text.")
+        require_text("name", (self.name,))
         if self.name.casefold().startswith(RESERVED):
             raise InvalidSchema(
-                f"No column may have a name that begins with '{RESERVED}', got '{self.name}'. "
-                "Rename it.",
+                "No column may have a name that begins with '{reserved}', got '{column}'. Rename "
+                "it.",
                 column=self.name,
+                reserved=RESERVED,
             )
         if self.role not in tuple(Role):
             raise self._wrong(
-                "role", f"Role of {{}} must be one of {', '.join(Role)}, got {self.role!r}."
+                "role",
+                "Role of '{column}' must be one of {roles}, got {role!r}.",
+                roles=", ".join(Role),
+                role=self.role,
             )
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "origin", origin_named(self.origin, self.name))
         if self.missing is not None and self.missing not in MISSING:
             known = ", ".join(MISSING)
             raise self._wrong(
-                "missing", f"missing of {{}} must be one of {known}, got {self.missing!r}."
+                "missing",
+                "missing of '{column}' must be one of {known}, got {missing!r}.",
+                known=known,
+                missing=self.missing,
             )
         self._check_treatment()
         if isinstance(self.domain, Categories):
@@ -103,34 +119,34 @@ class Column:
             self._check_size(self.domain)
         object.__setattr__(self, "exempt", self.labels_of_domain(tuple(self.exempt), "exempt"))
 
-    def _wrong(self, entry: str, text: str) -> InvalidSchema:
-        """The error that an entry of the column is wrong; ``{}`` in the text becomes its name."""
-        shown = text.replace("{}", f"'{self.name}'")
-        return InvalidSchema(shown, column=self.name, entry=entry)
+    def _wrong(self, entry: str, text: str, **fields: Any) -> InvalidSchema:
+        """The error that an entry of the column is wrong."""
+        return InvalidSchema(text, column=self.name, entry=entry, **fields)
 
     def _check_treatment(self) -> None:
         """Refuse a role with which the column cannot be treated as stated."""
         if self.randomise and not self.role.traits.randomisable:
             raise self._wrong(
                 "randomise",
-                f"{{}} has role {self.role} and so cannot be randomised: identifiers are dropped, "
+                "'{column}' has role {role} and so cannot be randomised: identifiers are dropped, "
                 "weights are released unchanged.",
+                role=self.role,
             )
         if self.gridded and not self.randomised:
             raise self._wrong(
                 "points",
-                "{} has a grid and so must be randomised: give it role key or sensitive, without "
-                "randomise = false.",
+                "'{column}' has a grid and so must be randomised: give it role key or sensitive, "
+                "without randomise = false.",
             )
         if self.recoding and not self.role.traits.released:
             entry = next(iter(self.recoding.to_dict()))
-            raise self._wrong(entry, "{} is dropped: do not recode it.")
+            raise self._wrong(entry, "'{column}' is dropped: do not recode it.")
         number = self.role is Role.SENSITIVE and not self.randomised and self.domain is None
         if self.noisy and not number:
             raise self._wrong(
                 "noise",
-                "noise of {} is for sensitive numbers that are neither randomised nor binned. "
-                "Give it role sensitive without bins, or take the noise out.",
+                "noise of '{column}' is for sensitive numbers that are neither randomised nor "
+                "binned. Give it role sensitive without bins, or take the noise out.",
             )
 
     def _check_size(self, domain: Domain) -> None:
@@ -138,16 +154,18 @@ class Column:
         size = len(domain.labels)
         if size > CATEGORY_LIMIT:
             raise TooLarge(
-                f"'{self.name}' has {size:,} categories, and a randomised column may have at most "
-                f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role.",
+                "'{column}' has {size:,} categories, and a randomised column may have at most "
+                "{category_limit:,}. Coarsen it, cut it into bins, or give it another role.",
                 column=self.name,
                 entry=entry,
+                size=size,
+                category_limit=CATEGORY_LIMIT,
             )
         if size + (self.missing in ("category", "keep")) < 2:
             raise self._wrong(
                 entry,
-                "{} must have at least two values to be randomised, got one. Add the values that "
-                "can occur, or give it role public.",
+                "'{column}' must have at least two values to be randomised, got one. Add the "
+                "values that can occur, or give it role public.",
             )
 
     def labels_of_domain(self, labels: tuple[Label, ...], entry: str) -> tuple[Label, ...]:
@@ -155,13 +173,17 @@ class Column:
         if self.domain is None:
             return labels
         if None in labels and self.missing == "refuse":
-            raise self._wrong(entry, f"{entry} of {{}} names missing values, which it refuses.")
+            raise self._wrong(
+                entry, "{entry} of '{column}' names missing values, which it refuses."
+            )
         try:
             return tuple(
                 None if label is None else find_label(self.domain, label) for label in labels
             )
         except KeyError:
-            raise self._wrong(entry, f"{entry} of {{}} must name values of its domain.") from None
+            raise self._wrong(
+                entry, "{entry} of '{column}' must name values of its domain."
+            ) from None
 
     @property
     def declared(self) -> bool:
@@ -227,7 +249,7 @@ class Column:
         """The domain; refused where nobody has said it yet."""
         if self.domain is None:
             raise InvalidSchema(
-                f"The domain of '{self.name}' is not declared. Give its categories or bins.",
+                "The domain of '{column}' is not declared. Give its categories or bins.",
                 column=self.name,
             )
         return self.domain
@@ -261,14 +283,15 @@ class Impossible:
     def __post_init__(self) -> None:
         if len(set(self.columns)) < 2:
             raise InvalidSchema(
-                "An impossible combination must name at least two columns, "
-                f"got {len(self.cells)}. To rule out a single value, leave it out of the domain.",
+                "An impossible combination must name at least two columns, got {count}. To rule "
+                "out a single value, leave it out of the domain.",
                 entry="impossible",
+                count=len(self.cells),
             )
         for name, labels in self.cells:
             if not labels:
                 raise InvalidSchema(
-                    f"An impossible combination must list a value of '{name}' at least, got none.",
+                    "An impossible combination must list a value of '{column}' at least, got none.",
                     column=name,
                     entry="impossible",
                 )
@@ -308,12 +331,14 @@ class Dataset:
         """From texts by name; an unknown name or another value is refused."""
         names = [field.name for field in fields(cls)]
         if not isinstance(entries, Mapping) or not set(entries) <= set(names):
-            raise InvalidSchema(f"[dataset] takes {', '.join(names)}.", entry="dataset")
+            raise InvalidSchema("[dataset] takes {names}.", entry="dataset", names=", ".join(names))
         for name, text in entries.items():
             if not isinstance(text, str) or not text.isprintable() or len(text) > LONGEST_TEXT:
                 raise InvalidSchema(
-                    f"{name} of [dataset] must be one line of at most {LONGEST_TEXT:,} characters.",
+                    "{name} of [dataset] must be one line of at most {longest_text:,} characters.",
                     entry="dataset",
+                    name=name,
+                    longest_text=LONGEST_TEXT,
                 )
         return cls(**entries)
 
@@ -367,8 +392,10 @@ class Replicates:
         lacking = [name for name in columns if name not in names]
         if lacking or len(set(columns)) < max(2, len(columns)):
             raise UnknownColumn(
-                f"Replicate weights must be two or more columns of the table, each named once; "
-                f"{len(set(columns))} are named, and {len(lacking)} of them are not there."
+                "Replicate weights must be two or more columns of the table, each named once; "
+                "{count} are named, and {lacking} of them are not there.",
+                count=len(set(columns)),
+                lacking=len(lacking),
             )
         return columns
 
@@ -457,15 +484,17 @@ class Schema(Shown):
         if len(self._by_name) < len(self.columns):
             double = next(n for i, n in enumerate(self.names) if n in self.names[:i])
             raise InvalidSchema(
-                f"Column names must differ, got '{double}' more than once.", column=double
+                "Column names must differ, got '{column}' more than once.", column=double
             )
         weights = [column.name for column in self.columns if column.role is Role.WEIGHT]
         if len(weights) > 1:
             names = ", ".join(f"'{name}'" for name in weights)
             raise InvalidSchema(
-                f"A schema may have one weight column, got {len(weights)}: {names}.",
+                "A schema may have one weight column, got {count}: {names}.",
                 column=weights[-1],
                 entry="role",
+                count=len(weights),
+                names=names,
             )
 
     def _check_names(self) -> None:
@@ -480,15 +509,15 @@ class Schema(Shown):
         for entry, names in named.items():
             for name in names:
                 if name not in self._by_name:
-                    text = f"{entry} must name columns of the schema, got '{name}'."
+                    text = "{entry} must name columns of the schema, got '{column}'."
                     raise InvalidSchema(text, column=name, entry=entry)
         for table in self.tables:
             if not table or len(set(table)) < len(table):
-                text = f"tables must name each column of a table once, got '{as_table(table)}'."
-                raise InvalidSchema(text, entry="tables")
+                text = "tables must name each column of a table once, got '{table}'."
+                raise InvalidSchema(text, entry="tables", table=as_table(table))
             for name in table:
                 if not self._by_name[name].role.traits.released:
-                    text = f"tables must name columns that are released, and '{name}' is dropped."
+                    text = "tables must name columns that are released, and '{column}' is dropped."
                     raise InvalidSchema(text, column=name, entry="tables")
 
     def _check_household_and_strata(self) -> None:
@@ -496,17 +525,18 @@ class Schema(Shown):
             role = self._by_name[self.household].role
             if role.traits.released:
                 raise InvalidSchema(
-                    f"household '{self.household}' must have role identifier, got {role}: if "
-                    "released, it would keep the records of a household linked.",
+                    "household '{column}' must have role identifier, got {role}: if released, it "
+                    "would keep the records of a household linked.",
                     column=self.household,
                     entry="household",
+                    role=role,
                 )
         for name in self.strata:
             column = self._by_name[name]
             if column.randomised or not column.role.traits.released:
                 raise InvalidSchema(
-                    f"Stratum '{name}' must be released unchanged. "
-                    "Give it role public, or set randomise = false.",
+                    "Stratum '{column}' must be released unchanged. Give it role public, or set "
+                    "randomise = false.",
                     column=name,
                     entry="strata",
                 )
@@ -517,13 +547,13 @@ class Schema(Shown):
         try:
             named = replicates.named(self.names)
         except UnknownColumn as error:
-            raise InvalidSchema(f"{entry}: {error}", entry=entry) from None
+            raise InvalidSchema("{entry}: {error}", entry=entry, error=error) from None
         if self.weight is None:
-            raise InvalidSchema(f"{entry} go with a column of role weight, got none.", entry=entry)
+            raise InvalidSchema("{entry} go with a column of role weight, got none.", entry=entry)
         for name in named.columns:
             if self._by_name[name].role not in (Role.PUBLIC, Role.SENSITIVE):
                 raise InvalidSchema(
-                    f"Replicate weight '{name}' must be released unchanged. Give it role public "
+                    "Replicate weight '{column}' must be released unchanged. Give it role public "
                     "(anyone may know it: anonymity sets are counted by it), or sensitive.",
                     column=name,
                     entry=entry,
@@ -537,8 +567,8 @@ class Schema(Shown):
             column = self._by_name[name]
             if not column.randomised:
                 raise InvalidSchema(
-                    f"impossible names '{name}', which is not randomised: "
-                    "only randomised columns can come to an impossible combination.",
+                    "impossible names '{column}', which is not randomised: only randomised "
+                    "columns can come to an impossible combination.",
                     column=name,
                     entry="impossible",
                 )
@@ -640,7 +670,9 @@ class Schema(Shown):
             return self._by_name[name]
         except KeyError:
             raise UnknownColumn(
-                f"The schema has no column '{name}'. It has: {', '.join(self.names)}.", column=name
+                "The schema has no column '{column}'. It has: {names}.",
+                column=name,
+                names=", ".join(self.names),
             ) from None
 
     def replace_columns(self, columns: Iterable[Column]) -> Schema:
@@ -682,9 +714,12 @@ def origin_named(word: str, column: str | None = None) -> Provenance:
     if word not in tuple(Provenance):
         of = "" if column is None else f" of '{column}'"
         raise InvalidSchema(
-            f"origin{of} must be one of {', '.join(Provenance)}, got {word!r}.",
+            "origin{of} must be one of {provenance}, got {word!r}.",
             column=column,
             entry="origin",
+            of=of,
+            provenance=", ".join(Provenance),
+            word=word,
         )
     return Provenance(word)
 
@@ -703,7 +738,7 @@ def require_domains(schema: Schema) -> None:
     for column in schema.randomised:
         if column.domain is None:
             raise InvalidSchema(
-                f"The domain of '{column.name}' is not declared, and there are no data to take it "
-                "from. Give its categories or bins in the schema.",
+                "The domain of '{column}' is not declared, and there are no data to take it from. "
+                "Give its categories or bins in the schema.",
                 column=column.name,
             )

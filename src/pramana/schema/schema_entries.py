@@ -236,9 +236,11 @@ def check_entry(
     except (msgspec.ValidationError, RecursionError):
         of = "" if column is None else f" of '{column}'"
         raise InvalidSchema(
-            f"{entry}{of} must state {known[entry][1]}.",
+            "{entry}{of} must state {known}.",
             column=column,
             entry=entry,
+            of=of,
+            known=known[entry][1],
         ) from None
 
 
@@ -254,10 +256,12 @@ def refuse_unknown(word: str, known: Iterable[str], column: str | None = None) -
     near = difflib.get_close_matches(word.lower(), words, n=1)
     hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(words)}."
     raise InvalidSchema(
-        f"{where} has an unknown entry {word!r}. {hint}",
+        "{where} has an unknown entry {entry!r}. {hint}",
         code="unknown-entry",
         column=column,
         entry=word,
+        where=where,
+        hint=hint,
     )
 
 
@@ -270,7 +274,7 @@ def _labels(value: Any, entry: str, column: str | None = None) -> tuple[Label, .
     """Labels, of which ``{missing = true}`` is a missing one."""
     if any(isinstance(item, dict) and item != {"missing": True} for item in as_list(value)):
         raise InvalidSchema(
-            f"{entry} must list texts, numbers, truth values or {{missing = true}}.",
+            "{entry} must list texts, numbers, truth values or {missing = true}.",
             column=column,
             entry=entry,
         )
@@ -304,8 +308,13 @@ def read_column(
     except PramanaError as error:
         if error.fields.get("column"):
             raise
-        known = error.fields | {"column": name}
-        raise InvalidSchema(f"Column '{name}': {error}", code=error.code, **known) from None
+        raise InvalidSchema(
+            "Column '{column}': {error}",
+            code=error.code,
+            entry=error.fields.get("entry"),
+            column=name,
+            error=error,
+        ) from None
     return Column(
         name=name,
         role=read_role,
@@ -333,12 +342,16 @@ def read_replicates(form: Entries | None) -> Replicates | None:
             fay=form.get("fay"), scale=form.get("scale"),
         )  # fmt: skip
     except InvalidNumber as error:
-        raise InvalidSchema(f"replicate_weights: {error}", entry="replicate_weights") from None
+        raise InvalidSchema(
+            "replicate_weights: {error}", entry="replicate_weights", error=error
+        ) from None
 
 
 def _role(name: str, word: object, listed: Role | None) -> Role:
     if word is None and listed is None:
-        raise InvalidSchema(f"Column '{name}' must have a role: {', '.join(Role)}.", column=name)
+        raise InvalidSchema(
+            "Column '{column}' must have a role: {role}.", column=name, role=", ".join(Role)
+        )
     role = listed
     if word is not None:
         role = TERMS.get(normalised_term(word)) if isinstance(word, str) else None
@@ -346,13 +359,20 @@ def _role(name: str, word: object, listed: Role | None) -> Role:
         near = difflib.get_close_matches(str(word).lower(), list(Role), n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise InvalidSchema(
-            f"Role of '{name}' must be one of {', '.join(Role)}, got {word!r}.{hint}",
+            "Role of '{column}' must be one of {role}, got {word!r}.{hint}",
             column=name,
             entry="role",
+            role=", ".join(Role),
+            word=word,
+            hint=hint,
         )
     if listed not in (None, role):
         raise InvalidSchema(
-            f"'{name}' has two roles, {role} and {listed}. Give it one.", column=name, entry="role"
+            "'{column}' has two roles, {role} and {listed}. Give it one.",
+            column=name,
+            entry="role",
+            role=role,
+            listed=listed,
         )
     return role
 
@@ -374,15 +394,19 @@ def _domain(name: str, entries: Entries) -> Domain | None:
     kinds = [kind for kind in ("bins", "points", "range", "categories") if kind in entries]
     if len(kinds) > 1:
         raise InvalidSchema(
-            f"'{name}' must have one of categories, bins, points or range with grid, not both "
-            f"{kinds[0]} and {kinds[1]}.",
+            "'{column}' must have one of categories, bins, points or range with grid, not both "
+            "{kinds} and {entry}.",
             column=name,
             entry=kinds[1],
+            kinds=kinds[0],
         )
     for entry, needed in NEEDS.items():
         if entry in entries and not set(needed) & set(entries):
             raise InvalidSchema(
-                f"{entry} of '{name}' needs {' or '.join(needed)}.", column=name, entry=entry
+                "{entry} of '{column}' needs {needed}.",
+                column=name,
+                entry=entry,
+                needed=" or ".join(needed),
             )
     if not kinds:
         return None
@@ -401,7 +425,7 @@ def _domain(name: str, entries: Entries) -> Domain | None:
         )
     if entries.get("release", "grid") != "grid":
         raise InvalidSchema(
-            f"'{name}' is rounded to a grid, whose points are released: release = \"grid\".",
+            "'{column}' is rounded to a grid, whose points are released: release = \"grid\".",
             column=name,
             entry="release",
         )

@@ -42,11 +42,13 @@ DEEPEST: Final = 30
 def text_of(path: Path, *, what: str = "schema file") -> str:
     """The text of a schema file, or of one that it names."""
     if not path.exists():
-        raise InvalidSchema(f"The {what} {path} does not exist.")
+        raise InvalidSchema("The {what} {path} does not exist.", what=what, path=path)
     try:
         return read_file(path, what=what).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidSchema(f"The {what} {path} cannot be read as UTF-8 text.") from None
+        raise InvalidSchema(
+            "The {what} {path} cannot be read as UTF-8 text.", what=what, path=path
+        ) from None
 
 
 def read_schema_file(path: Path) -> Schema:
@@ -57,7 +59,7 @@ def read_schema_file(path: Path) -> Schema:
     except PramanaError as error:
         entry = error.fields.get("entry")
         where = f"{path}, {entry}" if entry else str(path)
-        raise error.reworded(f"{where}: {error}", file=str(path)) from None
+        raise error.reworded("{where}: {error}", file=str(path), where=where, error=error) from None
 
 
 def read_toml(text: str, *, what: str) -> Form:
@@ -65,11 +67,12 @@ def read_toml(text: str, *, what: str) -> Form:
     try:
         form = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
-        raise InvalidSchema(f"{what} must be valid TOML: {error}.") from None
+        raise InvalidSchema("{what} must be valid TOML: {error}.", what=what, error=error) from None
     except (ValueError, RecursionError):
         raise InvalidSchema(
-            f"{what} must be valid TOML: a number has too many digits, or tables or "
-            "lists are nested too deeply."
+            "{what} must be valid TOML: a number has too many digits, or tables or lists are "
+            "nested too deeply.",
+            what=what,
         ) from None
     level: list[Any] = [form]
     for _ in range(DEEPEST):
@@ -79,10 +82,14 @@ def read_toml(text: str, *, what: str) -> Form:
             for part in (whole.values() if isinstance(whole, dict) else whole)
         ]
         if any(isinstance(part, int) and abs(part) >= 2**64 for part in inner):
-            raise InvalidSchema(f"{what} must not have integers of more than 64 bits.")
+            raise InvalidSchema("{what} must not have integers of more than 64 bits.", what=what)
         level = [part for part in inner if isinstance(part, dict | list)]
     if level:
-        raise InvalidSchema(f"{what} must not have more than {DEEPEST} nested tables or lists.")
+        raise InvalidSchema(
+            "{what} must not have more than {deepest} nested tables or lists.",
+            what=what,
+            deepest=DEEPEST,
+        )
     return form
 
 
@@ -110,9 +117,10 @@ def read_schema(text: str, *, folder: Path = Path()) -> Schema:
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise InvalidSchema(
-                f"Column '{name}' must be one of the tables, as {header_of(name)}.",
+                "Column '{column}' must be one of the tables, as {header_of}.",
                 column=name,
                 entry=name,
+                header_of=header_of(name),
             )
         if "hierarchy" in table:
             tables[name] = _with_level(name, table, folder)
@@ -178,13 +186,17 @@ def _with_level(name: str, table: Entries, folder: Path) -> Form:
 
 def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) -> None:
     if role is Role.WEIGHT and len(names) > 1:
-        raise InvalidSchema(f"{word} must name one column, got {len(names)}.", entry=word)
+        raise InvalidSchema(
+            "{entry} must name one column, got {count}.", entry=word, count=len(names)
+        )
     for name in names:
         if roles.setdefault(name, role) is not role:
             raise InvalidSchema(
-                f"'{name}' has two roles, {roles[name]} and {role} (by {word}). Give it one.",
+                "'{column}' has two roles, {roles} and {role} (by {entry}). Give it one.",
                 column=name,
                 entry=word,
+                roles=roles[name],
+                role=role,
             )
 
 

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.text import counted, in_shell, percent_up
+from pramana.base.text import counted, in_shell, percent_up, quoted
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InvalidSchema, InvalidTable, TooLarge
 from pramana.schema.codec import encode
 from pramana.schema.column_rules import FEW_CODES, FEW_NUMBERS, ObservedColumn
@@ -90,6 +91,9 @@ def _texts_among_numbers(seen: Tally, known: Collection[str] = ()) -> list[str]:
     return texts if words and seen.distinct - len(texts) >= enough else []
 
 
+YEARS: Final = noop("dates: as their year")
+
+
 def looks_missing(seen: Tally, codes: Collection[str] = ()) -> list[Suspect]:
     """The values that may mean missing, most frequent first; ``codes`` are texts among numbers."""
     if not seen.complete or not 2 <= seen.distinct <= MOST_VALUES:
@@ -97,12 +101,15 @@ def looks_missing(seen: Tally, codes: Collection[str] = ()) -> list[Suspect]:
     numbers = dict(zip(seen.values.to_pylist(), seen.numbers.tolist(), strict=True))
     suspects: list[Suspect] = []
     if codes:
-        listed = " and ".join(f"'{value}'" for value in codes)
-        why = f"{seen.distinct:,} values; all but {listed} are numbers"
+        why = gettext(
+            "{number:,} values; all but {listed} are numbers",
+            number=seen.distinct, listed=quoted(list(codes)),
+        )  # fmt: skip
         suspects = [Suspect(value, numbers[value], why, among_numbers=True) for value in codes]
     elif seen.kind == "text":
+        why = gettext("a usual spelling of missing values")
         suspects = [
-            Suspect(value, number, "a usual spelling of missing values")
+            Suspect(value, number, why)
             for value, number in numbers.items()
             if value.strip().lower() in MISSING_WORDS
         ]
@@ -117,7 +124,8 @@ def _numbers_apart(numbers: Mapping[Any, int]) -> list[Suspect]:
     suspects = []
     negative = [value for value in rest if value < 0]
     if 0 < len(negative) <= FEW and len(rest) > len(negative) and set(negative) <= NINES | {-1}:
-        suspects = [Suspect(v, numbers[v], "the only numbers below zero") for v in negative]
+        why = gettext("the only numbers below zero")
+        suspects = [Suspect(value, numbers[value], why) for value in negative]
     rest = rest[len(negative) :]
     above: list[Any] = []
     while len(rest) > 2 and len(above) < FEW and rest[-1] in NINES:
@@ -125,7 +133,8 @@ def _numbers_apart(numbers: Mapping[Any, int]) -> list[Suspect]:
     if above and len(rest) > 1:
         widest = float(max(b - a for a, b in pairwise(rest)))
         if min(above) - rest[-1] >= max(APART * widest, (rest[-1] - rest[0]) / 2, 2):
-            why = f"is far from the others, above {label_text(rest[-1])}"
+            last = label_text(rest[-1])
+            why = gettext("is far from the others, above {value}", value=last)
             suspects += [Suspect(value, numbers[value], why) for value in above]
     return suspects
 
@@ -135,20 +144,23 @@ def proposed_recoding(seen: Tally, suspects: Sequence[Suspect]) -> tuple[Recodin
     if seen.kind == "text" and suspects and suspects[0].among_numbers:
         counts = ", ".join(f"{suspect.records:,}" for suspect in suspects)
         codes = tuple(suspect.value for suspect in suspects)
-        return Recoding(missing_codes=codes), f"{suspects[0].why}: taken as missing ({counts})"
+        return Recoding(missing_codes=codes), gettext(
+            "{why}: taken as missing ({counts})", why=suspects[0].why, counts=counts
+        )
     values = [suspect.value for suspect in suspects]
     if seen.kind in ("integer", "number") and seen.distinct > FEW_CODES and values:
         below = tuple(v for v in values if isinstance(v, int | float) and v < 0)
         if below:
             counts = ", ".join(f"{suspect.records:,}" for suspect in suspects)
-            return Recoding(missing_codes=below), f"numbers below zero taken as missing ({counts})"
+            words = noop("numbers below zero taken as missing ({counts})")
+            return Recoding(missing_codes=below), gettext(words, counts=counts)
     if seen.distinct and seen.kind in ("text", "date") and is_iso(seen.values):
-        return Recoding(date="year"), "dates: as their year"
+        return Recoding(date="year"), gettext(YEARS)
     if seen.kind == "integer" and seen.complete and are_compact_dates(seen.values):
-        return Recoding(date="year", date_format=COMPACT), "dates: as their year"
+        return Recoding(date="year", date_format=COMPACT), gettext(YEARS)
     formats = date_formats(seen)
     if len(formats) == 1:
-        return Recoding(date="year", date_format=formats[0]), "dates: as their year"
+        return Recoding(date="year", date_format=formats[0]), gettext(YEARS)
     return Recoding(), ""
 
 
@@ -188,28 +200,34 @@ def suggested_entries(
         yield f"--range {in_shell(column.name)}", why
     codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
     if codes and column.role.traits.released:
-        yield entry_of("missing_codes", codes), "to take them as missing"
+        yield entry_of("missing_codes", codes), gettext("to take them as missing")
     formats = date_formats(seen) if column.recoding.date is None else ()
     if len(formats) > 1:
-        why = f'dates in which day and month are ambiguous: this or "{formats[1]}", with date'
+        why = gettext(
+            'dates in which day and month are ambiguous: this or "{other}", with date',
+            other=formats[1],
+        )
         yield entry_of("date_format", formats[0]), why
     if column.domain is not None:
         number = seen.kind in ("integer", "number") and not labelled
         ordered = number and not ObservedColumn(column.name, seen, seen.seen).are_codes
         rare = merge_of_rare(seen, column.domain, k, ordered=ordered)
         if rare is not None:
-            what = "1 value is" if rare[0] == 1 else f"{rare[0]} of {seen.distinct} values are"
             merged = {name: list(values) for name, values in rare[1].items()}
-            yield entry_of("merge", merged), f"{what} held by fewer than {k} records"
+            why = gettext(
+                "{rare} of {all} values are held by fewer than {k} records",
+                rare=rare[0], all=seen.distinct, k=k,
+            )  # fmt: skip
+            yield entry_of("merge", merged), why
     if column.role is not Role.SENSITIVE or column.recoding.round is not None:
         return
     step = _step_of_amounts(seen)
     if step is not None:
-        why = "nearly every value is unique, and identifies its person"
+        why = gettext("nearly every value is unique, and identifies its person")
         yield entry_of("round", step), why
     top = top_of(seen, k)
     if top is not None:
-        yield entry_of("top", top), f"fewer than {k} records hold the highest value"
+        yield entry_of("top", top), gettext("fewer than {k} records hold the highest value", k=k)
 
 
 def merge_of_rare(
@@ -342,11 +360,16 @@ def structurally_missing(
                 continue
             best = empty[always].sum() + 1  # of several keys the one that explains most
             labels = [key.labels[at] for at in np.flatnonzero(always)]
-            why = f"empty wherever '{key.name}' has one of {counted(len(labels), 'value')}"
+            why = gettext(
+                "empty wherever '{key}' has one of {values}",
+                key=key.name,
+                values=counted(len(labels), "value"),
+            )
             present = [label for label in column.labels if label is not None]
             rule = {key.name: labels, column.name: present}
             entry = entry_of("impossible", [rule])
-            proposals[column.name] = (entry, f"{why}; at the top, for both")
+            words = gettext("{why}; at the top, for both", why=why)
+            proposals[column.name] = (entry, words)
     return proposals
 
 
@@ -410,26 +433,28 @@ def propose_domain(
             return propose_bins(seen)
         except (InvalidSchema, ArithmeticError, ValueError):
             raise InvalidTable(
-                f"No bins can be proposed for '{name}': its numbers are infinite, or too far "
+                "No bins can be proposed for '{column}': its numbers are infinite, or too far "
                 "apart. State bins, or give it another role.",
                 column=name,
             ) from None
     if infinite:
         raise InvalidTable(
-            f"'{name}' holds infinite numbers, which are no categories: map them.", column=name
+            "'{column}' holds infinite numbers, which are no categories: map them.", column=name
         )
     if seen.distinct > CATEGORY_LIMIT:
         raise TooLarge(
-            f"'{name}' has {column.amount} categories, and a randomised column may have at most "
-            f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role.",
+            "'{column}' has {amount} categories, and a randomised column may have at most "
+            "{category_limit:,}. Coarsen it, cut it into bins, or give it another role.",
             column=name,
+            amount=column.amount,
+            category_limit=CATEGORY_LIMIT,
         )
     labels = seen.labels()
     if known:
         labels = tuple(sorted({*labels, *known}, key=lambda v: (isinstance(v, str), v)))
     if not labels:
         raise InvalidTable(
-            f"'{name}' has no values: all are missing. Give it another role.", column=name
+            "'{column}' has no values: all are missing. Give it another role.", column=name
         )
     return Categories(labels, ordered=bool(seen.order))
 
@@ -545,20 +570,31 @@ class Contribution:
         if self.telling is not None:
             return f"{'' if self.admitted else 'dropped: '}{self.telling.sentence()} {REMEDY}"
         if not self.admitted:
-            return (
-                f"dropped: with it {self.unique:,} of {self.people:,} people are unique on the "
-                f"unchanged columns ({percent_up(self.unique / self.people)}), without it "
-                f"{self.before:,}; name it as sensitive or key to keep it"
+            return gettext(
+                "dropped: with it {unique:,} of {people:,} people are unique on the unchanged "
+                "columns ({share}), without it {before:,}; name it as sensitive or key to keep it",
+                unique=self.unique,
+                people=self.people,
+                share=numeral(percent_up(self.unique / self.people)),
+                before=self.before,
             )
         coarse = f"{self.form.sentence()}; " if self.form else ""
         if self.bins is not None:
-            coarse += f"in {self.bins.size} bins, about as wide as a share of the amount; "
+            coarse += gettext(
+                "in {number} bins, about as wide as a share of the amount; ", number=self.bins.size
+            )
         if self.cost is not None:
-            usual, most = map(percent_up, self.cost)
-            coarse += f"this changes means by the keys by {usual} in the median, at most {most}; "
+            usual, most = (numeral(percent_up(cost)) for cost in self.cost)
+            coarse += gettext(
+                "this changes means by the keys by {usual} in the median, at most {most}; ",
+                usual=usual,
+                most=most,
+            )
         more = self.unique - self.before
-        people = f"{more:,} more of {self.people:,} people" if more else "nobody else"
-        return f"{coarse}it makes {people} unique"
+        words = noop("it makes nobody else unique")
+        if more:
+            words = noop("it makes {more:,} more of {people:,} people unique")
+        return coarse + gettext(words, more=more, people=self.people)
 
 
 def contributions(

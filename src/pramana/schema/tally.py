@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.rounding import as_whole
+from pramana.base.translation import gettext, numeral
 from pramana.schema.codec import EXACT, comparable, flat, positions
 from pramana.schema.domains import Bins, Label, label_text
 from pramana.schema.opened_table import OpenedTable, value_type
@@ -343,11 +344,11 @@ def _histogram(name: str, seen: Tally) -> Shape:
     counts = np.bincount(places, weights=numbers, minlength=bars).astype(int)
     digits = max(-math.floor(math.log10(step)), 0)
     form = f",.{digits}f" if digits < DIGITS and step < 10**DIGITS else ".4g"
-    edges = [f"{(first + edge) * step:{form}}" for edge in range(bars + 1)]
-    texts = [f"{low} to {high}" for low, high in pairwise(edges)]
+    edges = [numeral(f"{(first + edge) * step:{form}}") for edge in range(bars + 1)]
+    texts = [gettext("{low} to {high}", low=low, high=high) for low, high in pairwise(edges)]
     if at[0] < first:
-        texts[0] = f"below {edges[1]}"
+        texts[0] = gettext("below {value}", value=edges[1])
     if at[-1] > last:
-        texts[-1] = f"{edges[-2]} and more"
+        texts[-1] = gettext("{low} or more", low=edges[-2])
     counted = tuple(zip(texts, counts.tolist(), strict=True))
     return Shape(name, counted, missing=seen.missing, numbers=True)

@@ -95,9 +95,9 @@ class Telling:
     def sentence(self) -> str:
         """The finding, without any value of the table."""
         return gettext(
-            "%(column)s gives %(key)s away for %(people)s of %(records)s people (%(share)s): those "
-            "with %(values)s of its values have nearly all %(left)s of the %(of)s values of "
-            "%(key)s.",
+            "{column} gives {key} away for {people} of {records} people ({share}): those "
+            "with {values} of its values have nearly all {left} of the {of} values of "
+            "{key}.",
             column=self.column,
             key=self.key,
             people=numeral(f"{self.people:,}"),

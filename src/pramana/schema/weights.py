@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from pramana.base.rounding import as_whole
 from pramana.base.text import records_that
+from pramana.base.translation import gettext, noop
 from pramana.errors import InvalidTable
 from pramana.schema.group_sizes import COUNT, group_sizes
 from pramana.schema.opened_table import OpenedTable
@@ -65,9 +66,10 @@ class CoarseWeight:
         """What becomes of the total, rounded up."""
         share = math.ceil(abs(self.shift) * 1000 - 1e-9) / 10
         if not share:
-            return "the sum of all weights stays the same"
-        which = "more" if self.shift > 0 else "less"
-        return f"the sum of all weights is {share:g} % {which} than before"
+            return gettext("the sum of all weights stays the same")
+        more = noop("the sum of all weights is {share:g} % more than before")
+        less = noop("the sum of all weights is {share:g} % less than before")
+        return gettext(more if self.shift > 0 else less, share=share)
 
 
 def coarse_weight_of(table: OpenedTable, name: str, least: float = 2) -> CoarseWeight | None:
@@ -193,9 +195,10 @@ def require_finite(table: OpenedTable, name: str) -> None:
     infinite = sum(table.summaries(_infinite, [name]))
     if infinite:
         raise InvalidTable(
-            f"{records_that(infinite, 'has', 'have')} an infinite weight in '{name}'. Correct that "
-            "in the table, or leave it empty there: a record without a weight counts zero.",
+            "{records} an infinite weight in '{column}'. Correct that in the table, or leave it "
+            "empty there: a record without a weight counts zero.",
             column=name,
+            records=records_that(infinite, "has", "have"),
         )
 
 

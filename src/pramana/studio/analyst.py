@@ -29,8 +29,8 @@ HEADS: Final = {
     "share": noop("Share of all"),
     "row": noop("Share within a row"),
     "column": noop("Share within a column"),
-    "mean": noop("Mean of %(column)s"),
-    "total": noop("Total of %(column)s"),
+    "mean": noop("Mean of {column}"),
+    "total": noop("Total of {column}"),
 }
 LEVEL_OF_FACTOR: Final = re.compile(
     r"(?:C\()?([^\[\](),:\s][^\[\](),:]*)(?:,[^\[\]]*)?\)?\[(?:T\.)?([^\]]*)\]"
@@ -70,7 +70,7 @@ def describe(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
     return {
         "columns": columns,
         "weight": None if weight is None else weight.name,
-        "error": certificate.expected_error,
+        "error": api.error_words(certificate),
     }
 
 
@@ -125,14 +125,16 @@ def tabulate(
     }  # fmt: skip
     if what in ("mean", "total"):
         if not of:
-            raise InputError(f"Choose the column of numbers whose {what} is wanted.")
+            raise InputError("Choose the column of numbers whose {what} is wanted.", what=what)
         estimate = getattr(release, what)(of, by=by, **records)
     else:
         estimate = release.crosstab(*by, share=SHARES.get(what, False), **records)
     if len(estimate) > MOST_CELLS:
         raise InputError(
-            f"The table has {len(estimate):,} cells, and at most {MOST_CELLS:,} are shown. Take "
-            "columns with fewer values."
+            "The table has {count:,} cells, and at most {most_cells:,} are shown. Take columns "
+            "with fewer values.",
+            count=len(estimate),
+            most_cells=MOST_CELLS,
         )
     table = release.in_words(estimate)
     cells = [_cell(cell, table, what) for cell in table.cells]

@@ -255,7 +255,8 @@ async def _system_error(request: Request, error: Exception) -> Response:
     """A full disk, or another refusal of the system."""
     why = getattr(error, "strerror", None) or "The operating system refused to read or write"
     return await _refused(
-        request, InputError(f"{why}. {gettext('Your last change was not saved.')}")
+        request,
+        InputError("{why}. {value}", why=why, value=gettext("Your last change was not saved.")),
     )
 
 

@@ -413,5 +413,5 @@ def _end(job: Job, condition: Condition) -> None:
 
 def _key(function: Callable[..., Any], arguments: dict[str, Any]) -> str:
     name = f"{function.__module__}.{function.__qualname__}"
-    text = json.dumps([name, arguments], sort_keys=True, default=str)
+    text = json.dumps([name, arguments, current_language()], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

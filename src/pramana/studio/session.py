@@ -21,6 +21,7 @@ from pramana.base.atomic_files import (
     require_free,
     write_whole,
 )
+from pramana.base.translation import gettext
 from pramana.errors import InputError, OutputExists
 
 HOME: Final = STUDIO
@@ -212,7 +213,7 @@ class StudioSession:
         if not place.exists():
             gone = " Files that were dropped on the page are removed when the studio ends."
             hint = gone if self.dropped else ""
-            raise InputError(f"The file is no longer there.{hint} Choose it again.")
+            raise InputError("The file is no longer there.{hint} Choose it again.", hint=hint)
         if not now.part:
             return place
         if "/" in now.part or "\0" in now.part:
@@ -253,8 +254,9 @@ def _require_studio_folder(folder: Path) -> None:
     """Refuse a link where a folder of the studio belongs: what is emptied would be another one."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError(
-            f"{folder.name} must be a folder of the studio's own, and is a link or a file. Remove "
-            "it, and open the studio again."
+            "{folder} must be a folder of the studio's own, and is a link or a file. Remove it, "
+            "and open the studio again.",
+            folder=folder.name,
         )
 
 
@@ -278,11 +280,10 @@ def require_all_free(places: Sequence[Path], *, force: bool) -> None:
     """
     there = [place.name for place in places if os.path.lexists(place)]
     if there and not force:
-        exist, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
-        raise OutputExists(
-            f"{' and '.join(there)} already {exist}, and nothing was written. Tick 'replace' "
-            f"to replace {them}."
-        )
+        words = "{names} already exist, and nothing was written. Tick 'replace' to replace them."
+        if len(there) == 1:
+            words = "{names} already exists, and nothing was written. Tick 'replace' to replace it."
+        raise OutputExists(words, names=gettext(" and ").join(there))
     for place in places:
         require_free(place, force=True)
 

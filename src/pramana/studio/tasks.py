@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from pramana import Schema, api
-from pramana.base.translation import gettext, language, noop, numeral
+from pramana.base.translation import ENGLISH, gettext, in_language, language, noop, numeral
 from pramana.errors import PramanaError
 from pramana.studio.view import drawn, option_values
 from pramana.studio.worker import TableAt, Workbench
@@ -138,7 +138,7 @@ def advise(
     advice: Any = None
     for done, name in enumerate(sorted(methods, key=takes.__getitem__)):
         bench.say(
-            "Trying %(method)s, one in %(k)s, %(done)s of %(all)s methods",
+            "Trying {method}, one in {k}, {done} of {all} methods",
             method=name, k=f"{k:.12g}", done=done + 1, all=len(methods),
         )  # fmt: skip
         one = partial(api.advise, opened, stated, k=k, tables=tables, methods=[name], asked=asked)
@@ -175,8 +175,7 @@ def _advice(
         for one in advice.tried
     }
     form: dict[str, Any] = advice.to_json()
-    unanswered = [line for line in form["why"] if " cannot answer: " in line]
-    form["why"] = [line for line in form["why"] if line not in unanswered]
+    form["why"] = [line for line in form["why"] if line not in advice.unanswered]
     if best is not None:  # the page says it with the table
         form["why"] = form["why"][: bool(advice.refused_columns)]
     form["within"] = best is not None and best.exposure <= 1 / k
@@ -237,10 +236,10 @@ def _roughly(changes: tuple[float, float], records: int) -> str:
         return gettext(UNCHANGED)
     every = numeral(f"{records:,}")
     if min(changes) >= NEARLY_ALL * records:
-        return gettext("Nearly all of the %(records)s records have to change.", records=every)
+        return gettext("Nearly all of the {records} records have to change.", records=every)
     low, high = (numeral(f"{float(f'{min(n, records):.2g}'):,.0f}") for n in changes)
     return gettext(
-        "Roughly %(low)s to %(high)s of %(records)s records have to change.",
+        "Roughly {low} to {high} of {records} records have to change.",
         low=low, high=high, records=every,
     )  # fmt: skip
 
@@ -312,9 +311,9 @@ def _plan_form(plan: Any) -> dict[str, Any]:
         changes = gettext(UNCHANGED)
     elif number is not None:
         several = plan.mechanism is not None and len(plan.mechanism.steps) > 1
-        words = noop("About %(number)s records of %(records)s are expected to change.")
+        words = noop("About {number} records of {records} are expected to change.")
         if several:
-            words = noop("About %(number)s values of %(records)s records are expected to change.")
+            words = noop("About {number} values of {records} records are expected to change.")
         changes = gettext(
             words, number=numeral(f"{number:,.0f}"), records=numeral(f"{plan.records:,}")
         )
@@ -336,7 +335,7 @@ def _plan_form(plan: Any) -> dict[str, Any]:
         "error": None if error is None else error.sentence(),
         "errors": []
         if error is None
-        else [[" by ".join(table), share] for table, share in error.tables],
+        else [[gettext(" by ").join(table), share] for table, share in error.tables],
         "choice": plan.statistics.get("choice", ""),
     }
 
@@ -356,7 +355,8 @@ def protect(bench: Workbench, **asked: Unpack[ProtectAsked]) -> dict[str, Any]:
     opened = bench.table(**asked["table"])
     if opened.rows > LARGE:
         bench.let_go("standing")
-    made = _plan(asked, data=opened, looked_at=True)
+    with in_language(ENGLISH):  # as all files of a release
+        made = _plan(asked, data=opened, looked_at=True)
     bench.say("Protecting")
     release = api.protect(
         opened,

@@ -22,7 +22,14 @@ from starlette.routing import Route
 
 from pramana import Schema, api
 from pramana.base.text import pasted
-from pramana.base.translation import gettext, language, mark_templates, noop, numeral
+from pramana.base.translation import (
+    MARKS,
+    gettext,
+    language,
+    mark_templates,
+    noop,
+    numeral,
+)
 from pramana.errors import InputError, PramanaError
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession, without_options
@@ -185,8 +192,8 @@ class Form:
 
     def number(self, name: str) -> float | None:
         """A number, or nothing where the field is empty."""
-        text = self.get(name).replace(",", "")
-        words = f"{name.replace('_', ' ').capitalize()} must be a number."
+        text = typed_number(self.get(name))
+        words = gettext("{name} must be a number.", name=name.replace("_", " ").capitalize())
         return number_in(text, words) if text else None
 
     def place(self, name: str, size: int) -> int:
@@ -199,6 +206,18 @@ class Form:
         if value not in known:
             raise InputError(words)
         return value
+
+
+def typed_number(text: str) -> str:
+    """A number as programs read it: a comma is a decimal mark or between thousands, by language.
+
+    >>> with in_language("de"):
+    ...     typed_number("0,5"), typed_number("1.5")
+    ('0.5', '1.5')
+    >>> typed_number("1,200")
+    '1200'
+    """
+    return text.replace(",", "." if language() in MARKS else "")
 
 
 def number_in(text: str, words: str) -> float:
@@ -320,9 +339,9 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     for size, one, many in (
-        (3600, noop("%(number)s hour"), noop("%(number)s hours")),
-        (60, noop("%(number)s minute"), noop("%(number)s minutes")),
-        (1, noop("%(number)s second"), noop("%(number)s seconds")),
+        (3600, noop("{number} hour"), noop("{number} hours")),
+        (60, noop("{number} minute"), noop("{number} minutes")),
+        (1, noop("{number} second"), noop("{number} seconds")),
     ):
         if seconds >= size or size == 1:
             number = max(round(seconds / size), 1)
@@ -532,7 +551,7 @@ def size(octets: float) -> str:
     for unit, word in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if octets >= unit:
             return numeral(f"{octets / unit:.3g} {word}")
-    return f"{octets:.0f} bytes"
+    return gettext("{number:.0f} bytes", number=octets)
 
 
 def drawn(verb: str, *arguments: Any, **named: Any) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -56,34 +57,53 @@ class CheckKind(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One check with its outcome.
+    """One check with its outcome; its texts are made where they are shown, as those of errors are.
 
     Attributes:
-        name: of the check.
+        title: of the check.
         state: its outcome.
-        detail: the outcome in words.
+        words: the outcome in words.
         kind: what it is about.
-        decides: the name of the assertion that it replaces, if that is not its own. Names hold
-            names of columns, which anybody may choose, so that none is taken apart.
+        decides: the title of the assertion that it replaces, if that is not its own. Fields hold
+            names of columns, which anybody may choose, so that no text is taken apart.
+        fields: what title and words name.
     """
 
-    name: str
+    title: str
     state: State
-    detail: str
+    words: str
     kind: CheckKind = CheckKind.INTEGRITY
     decides: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def decided(
-        cls, name: str, good: bool, detail: str, kind: CheckKind = CheckKind.INTEGRITY
+        cls,
+        title: str,
+        good: bool,
+        words: str,
+        kind: CheckKind = CheckKind.INTEGRITY,
+        **fields: Any,
     ) -> Check:
         """A check that is decided here: passed or failed."""
-        return cls(name, State.PASSED if good else State.FAILED, detail, kind)
+        return cls(title, State.PASSED if good else State.FAILED, words, kind, fields=fields)
 
     @classmethod
-    def asserted(cls, name: str, detail: str, kind: CheckKind = CheckKind.ASSERTION) -> Check:
+    def asserted(
+        cls, title: str, words: str, kind: CheckKind = CheckKind.ASSERTION, **fields: Any
+    ) -> Check:
         """A check that is asserted by the owner and cannot be decided here."""
-        return cls(name, State.ASSERTED, detail, kind)
+        return cls(title, State.ASSERTED, words, kind, fields=fields)
+
+    @property
+    def name(self) -> str:
+        """The title in the language of the reader."""
+        return gettext(self.title, **self.fields)
+
+    @property
+    def detail(self) -> str:
+        """The outcome in words, in the language of the reader."""
+        return gettext(self.words, **self.fields)
 
     @property
     def ok(self) -> bool:
@@ -117,8 +137,8 @@ class Verdict(Shown):
         failed = self.of_state(State.FAILED)
         if not failed:
             return self.if_valid
-        many = "1 check" if len(failed) == 1 else f"{len(failed)} checks"
-        return Publishable(Colour.RED, f"Do not publish: {many} failed.")
+        many = counted(len(failed), "check")
+        return Publishable(Colour.RED, gettext("Do not publish: {checks} failed.", checks=many))
 
     @property
     def valid(self) -> bool:
@@ -158,7 +178,7 @@ class Verdict(Shown):
         proven, asserted = number["guarantees_proven"], number["guarantees_asserted"]
         words = [
             gettext(
-                "Guarantees: %(proven)s proven, %(asserted)s asserted by the owner",
+                "Guarantees: {proven} proven, {asserted} asserted by the owner",
                 proven=proven, asserted=asserted,
             )
         ]  # fmt: skip

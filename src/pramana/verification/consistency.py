@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from pramana.base.rounding import SHARES, coarse_up, log_of
+from pramana.base.text import quoted
+from pramana.base.translation import ENGLISH, gettext, in_language, noop
 from pramana.errors import AlteredRelease, PramanaError
 from pramana.guarantees.base import Guarantee, Need, only_the_owner
 from pramana.guarantees.claims import Claim, lacks, recomputed
@@ -100,22 +102,31 @@ def matrix_checks(certificate: Certificate) -> Iterator[Check]:
     groups = [set(step.columns) for step in certificate.mechanism.steps]
     for rule in certificate.schema.impossible:
         if not any(set(rule.columns) <= group for group in groups):
-            detail = f"no step randomises {' and '.join(rule.columns)} together, as the rule needs"
-            yield Check.decided("impossible combinations", False, detail)
+            detail = "no step randomises {columns} together, as the rule needs"
+            columns = quoted(rule.columns)
+            yield Check.decided("impossible combinations", False, detail, columns=columns)
 
 
 def _method(certificate: Certificate) -> Check:
     """A method makes releases of its kinds, looks at the data or not, and replaces keys one way."""
     method, maker = certificate.method, METHOD_CLASSES.get(certificate.method)
     if maker is None:
-        return Check.decided("method", False, f"{method} is unknown: install its package")
+        return Check.decided(
+            "method", False, "{method} is unknown: install its package", method=method
+        )
     if certificate.schema.impossible and not maker.keeps_rules:
-        return Check.decided("method", False, f"{method} takes no impossible combinations")
+        return Check.decided(
+            "method", False, "{method} takes no impossible combinations", method=method
+        )
     stated = certificate.data_dependent, certificate.statistics.get("keys")
     good = stated == (maker.data_dependent, maker.new_keys)
     good = good and certificate.kind in (maker.kind, *maker.other_kinds)
-    words = "agrees" if good else "does not agree"
-    return Check.decided("method", good, f"{method} {words} with the certificate")
+    words = (
+        "{method} agrees with the certificate"
+        if good
+        else "{method} does not agree with the certificate"
+    )
+    return Check.decided("method", good, words, method=method)
 
 
 def label_checks(certificate: Certificate) -> Iterator[Check]:
@@ -137,10 +148,10 @@ def label_checks(certificate: Certificate) -> Iterator[Check]:
         moves = tuple(Step(one.columns, one.matrix) for one in mechanism.sets)
     looked_at = 0
     for step in moves:
-        name = f"matrix of {' x '.join(step.columns)}"
+        name, names = "matrix of {columns}", " x ".join(step.columns)
         if not set(step.columns) <= ties.keys():
             detail = "it randomises a column without a domain in the schema"
-            yield Check.decided(name, False, detail)
+            yield Check.decided(name, False, detail, columns=names)
             continue
         tied = {member for column in step.columns for member in ties[column]}
         looked_at += math.prod(len(schema.column(member).labels) for member in tied)
@@ -148,10 +159,14 @@ def label_checks(certificate: Certificate) -> Iterator[Check]:
             yield Check.decided(name, False, "its columns are tied into too many cells to look at")
             return
         good = _covers_domain(schema, step, ties)
-        words = "covers the whole domain" if good else "does not cover the domain"
+        words = (
+            "the matrix covers the whole domain of its columns"
+            if good
+            else "the matrix does not cover the domain of its columns"
+        )
         if good and isinstance(step.matrix, ListedCells):
-            words = "lists cells that can exist, and leaves all others empty, of the domain"
-        yield Check.decided(name, good, f"the matrix {words} of its columns")
+            words = "the matrix lists cells that can exist, and leaves all others empty"
+        yield Check.decided(name, good, words, columns=names)
 
 
 def _covers_domain(schema: Schema, step: Step, ties: Ties) -> bool:
@@ -225,12 +240,16 @@ def _method_fields(certificate: Certificate) -> Check:
         return Check.asserted(name, "the method does not state which of them it writes")
     owner = maker.owner_statistics | certificate.nature.tells
     try:
-        options, statistics = maker.expected_fields(certificate)
-        error, words = maker.expected_error_of(certificate), certificate.expected_error
-        fits = words is None if error is None else error.matches_text(words)
+        with in_language(ENGLISH):  # as the certificate is
+            options, statistics = maker.expected_fields(certificate)
+            error, words = maker.expected_error_of(certificate), certificate.expected_error
+            fits = words is None if error is None else error.matches_text(words)
     except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
         return Check.decided(
-            name, False, f"not determined by method {method} and the other entries"
+            name,
+            False,
+            "not determined by method {method} and the other entries",
+            method=method,
         )
     owned = owner | ({HOUSEHOLD} if certificate.households else set())
     stated = {n: value for n, value in certificate.statistics.items() if n not in owned}
@@ -238,9 +257,11 @@ def _method_fields(certificate: Certificate) -> Check:
     different |= owner - set(certificate.statistics) - _uncounted(certificate)
     different |= set() if fits else {"expected_error"}
     if different:
-        detail = f"{', '.join(sorted(different))}: not as method {method} computes them"
-        return Check.decided(name, False, detail)
-    return Check.decided(name, True, f"as method {method} computes them from the other entries")
+        detail = "{entries}: not as method {method} computes them"
+        entries = ", ".join(sorted(different))
+        return Check.decided(name, False, detail, method=method, entries=entries)
+    detail = "as method {method} computes them from the other entries"
+    return Check.decided(name, True, detail, method=method)
 
 
 def _different(stated: Entries, expected: Entries) -> set[str]:
@@ -268,11 +289,11 @@ def _chosen_matrices(certificate: Certificate) -> Iterator[Check]:
     except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
         again = False
     if again:
-        detail = f"{certificate.method} chooses these options for the stated targets"
-        yield Check.decided(name, True, detail)
+        detail = "{method} chooses these options for the stated targets"
+        yield Check.decided(name, True, detail, method=certificate.method)
     elif again is False:
-        detail = f"{certificate.method} does not choose these options for the stated targets"
-        yield Check.decided(name, False, detail)
+        detail = "{method} does not choose these options for the stated targets"
+        yield Check.decided(name, False, detail, method=certificate.method)
 
 
 # -- statements of the owner -----------------------------------------------------------------------
@@ -319,13 +340,17 @@ def _owner_statements(certificate: Certificate) -> Iterator[Check]:
     fixed = nature.shows_matrices and not certificate.data_dependent
     attached = fixed and certificate.true_schema.attached
     if certificate.smallest_unchanged_group is not None and not attached:
-        detail = f"{certificate.method} states no number of records that share them"
-        yield Check.decided("unchanged columns", False, detail, CheckKind.UNCHANGED)
-    if nature.grouped and certificate.options:
-        detail = (
-            f"{', '.join(sorted(certificate.options))}: asserted by the owner, who knows the groups"
+        yield Check.decided(
+            "unchanged columns",
+            False,
+            "{method} states no number of records that share them",
+            CheckKind.UNCHANGED,
+            method=certificate.method,
         )
-        yield Check.asserted("how groups were formed", detail)
+    if nature.grouped and certificate.options:
+        detail = "{options}: asserted by the owner, who knows the groups"
+        options = ", ".join(sorted(certificate.options))
+        yield Check.asserted("how groups were formed", detail, options=options)
     if certificate.schema.replicates is not None:
         detail = "columns, kinds and scales are asserted by the owner; errors depend on them"
         yield Check.asserted("replicate weights", detail)
@@ -365,8 +390,8 @@ def _labels(certificate: Certificate) -> Iterator[Check]:
         yield Check.decided("labels", False, "they name columns that do not exist")
     maker = METHOD_CLASSES.get(certificate.method)
     if maker is not None and maker.published_labels(labels) != labels:
-        detail = f"a column that {certificate.method} adds has another meaning"
-        yield Check.decided("labels", False, detail)
+        detail = "a column that {method} adds has another meaning"
+        yield Check.decided("labels", False, detail, method=certificate.method)
 
 
 def _collection(certificate: Certificate) -> Iterator[Check]:
@@ -407,7 +432,7 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
             certificate.evidence, [claim.attained for claim in certificate.claims]
         )
     except PramanaError as error:
-        yield Check.decided("guarantees", False, f"cannot be recomputed: {error}")
+        yield Check.decided("guarantees", False, "cannot be recomputed: {error}", error=error)
         return
     for claim in certificate.claims:
         again = computed.get(claim.name)
@@ -415,9 +440,13 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
         if refusal is not None:
             yield Check.decided(claim.name, False, refusal, CheckKind.GUARANTEE)
         elif again is not None:
-            source = "certificate" if certificate.mechanism is None else "matrices"
-            detail = f"recomputed from the {source}: {claim.attained}.{claim.missed}"
-            yield Check.decided(claim.name, True, detail.removesuffix("."), CheckKind.GUARANTEE)
+            detail = (
+                "recomputed from the certificate: {guarantee}"
+                if certificate.mechanism is None
+                else "recomputed from the matrices: {guarantee}"
+            )
+            words = f"{claim.attained}.{claim.missed}".removesuffix(".")
+            yield Check.decided(claim.name, True, detail, CheckKind.GUARANTEE, guarantee=words)
         else:
             detail = "asserted by the owner; only the owner can recompute it"
             if certificate.nature.grouped:
@@ -435,28 +464,30 @@ def _refusal(certificate: Certificate, claim: Claim, computed: Guarantee | None)
     """
     nature, attained, asked = certificate.nature, claim.attained, claim.asked
     if not claim.holds and certificate.collected is None:  # who answers a survey is not designed
-        return "the certificate attains less than the stated target"
+        return gettext("the certificate attains less than the stated target")
     owner = nature.owner_knows
     if any(column.gridded for column in certificate.schema.columns):
         owner -= {Need.COUNTS}  # which point a number was rounded to nobody knows
     never = lacks(type(attained), certificate.evidence, owner)
     if never is not None:
-        return f"it cannot be guaranteed: {never}"
+        return gettext("it cannot be guaranteed: {why}", why=never)
     if asked is not None:
         maker = METHOD_CLASSES.get(certificate.method)
         if maker is not None and maker.aims and claim.name not in maker.aims:
-            return f"method {certificate.method} does not offer this target"
+            return gettext("method {method} does not offer this target", method=certificate.method)
         if not attained.answers(asked):
-            return "it differs in kind from the target"
+            return gettext("it differs in kind from the target")
     bound = attained.impossible(certificate.evidence)
     if bound is not None:
-        return f"no release can attain it: {bound}"
+        return gettext("no release can attain it: {why}", why=bound)
     if computed is None and not nature.shows_matrices and asked != attained:
-        return "a number that nobody can recompute must equal its target"
+        return gettext("a number that nobody can recompute must equal its target")
     fixed = nature.shows_matrices and not certificate.data_dependent
     if fixed and asked is None and only_the_owner(type(attained)):
-        return "matrices that do not depend on the data have no such number"
+        return gettext("matrices that do not depend on the data have no such number")
     if computed is not None and not computed.implies(attained):
-        gives = "certificate gives" if certificate.mechanism is None else "matrices give"
-        return f"the {gives} only {computed}"
+        words = noop("the matrices give only {guarantee}")
+        if certificate.mechanism is None:
+            words = noop("the certificate gives only {guarantee}")
+        return gettext(words, guarantee=computed)
     return None

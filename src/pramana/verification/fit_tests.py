@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.text import percent
+from pramana.base.translation import gettext, noop, numeral
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import between, encode, encode_released
@@ -145,13 +146,15 @@ def with_noise_check(
     """Sum and sum of squares against the stated distribution; ``level`` is of a false alarm."""
     from scipy.stats import norm
 
-    name, noise = f"{column.name} with its noise", column.recoding.noise
+    name, noise = "{column} with its noise", column.recoding.noise
     after, before = (_numbers(table, column.name) for table in (released, original))
     records = len(before)
     if noise is None or len(after) != records:
-        return Check.decided(name, False, "other values are missing than in the original")
+        words = "other values are missing than in the original"
+        return Check.decided(name, False, words, column=column.name)
     if records and np.array_equal(np.sort(before), np.sort(after)):
-        return Check.decided(name, False, "the original values: no noise was added")
+        words = "the original values: no noise was added"
+        return Check.decided(name, False, words, column=column.name)
     variance = noise.spread(whole=is_whole(released.schema.field(column.name).type))
     rounding = variance - noise.variance
     fourth = FOURTHS[noise.distribution] * float(noise.scale) ** 4 + 6 * noise.variance * rounding
@@ -167,12 +170,17 @@ def with_noise_check(
         squares = gained / math.sqrt(spread)
     limit = float(norm.isf(level / 4))
     good = abs(shift) <= limit and abs(squares) <= limit
-    words = "fit the stated noise" if good else "do not fit the stated noise"
+    outcome = noop("fit the stated noise") if good else noop("do not fit the stated noise")
     return Check.decided(
         name,
         good,
-        f"sum and squares {words} ({shift:+.1f} and {squares:+.1f} standard deviations, "
-        f"{limit:.1f} allowed)",
+        "sum and squares {outcome} ({shift:+.1f} and {squares:+.1f} standard deviations, "
+        "{limit:.1f} allowed)",
+        column=column.name,
+        outcome=gettext(outcome),
+        shift=shift,
+        squares=squares,
+        limit=limit,
     )
 
 
@@ -233,16 +241,18 @@ def drawn_inside_bins(
         if alternative
     }
     gains = [float(bet[0]) for alternative in bets.values() for bet in alternative]
-    name = f"numbers inside the bins of {column.name}"
+    name = "numbers inside the bins of {column}"
     if gains and average(gains) >= needed(level, 1):
-        detail = f"exp({average(gains):.0f}) times more likely if numbers were left unchanged"
-        return Check.decided(name, False, detail)
+        detail = "exp({gain:.0f}) times more likely if numbers were left unchanged"
+        return Check.decided(name, False, detail, column=column.name, gain=average(gains))
     hopes = [(float(mean), math.sqrt(variance)) for _, mean, variance in bets.get("same", [])]
     least = detectable_share(SHARES, hopes, level=level / 2)
     if least is None:
-        return Check.asserted(name, "undecided: random numbers would look the same")
-    detail = f"{percent(least, 6)} of records left unchanged would be detected"
-    return Check.decided(name, True, f"consistent with random numbers; {detail}")
+        return Check.asserted(
+            name, "undecided: random numbers would look the same", column=column.name
+        )
+    detail = "consistent with random numbers; {share} of records left unchanged would be detected"
+    return Check.decided(name, True, detail, column=column.name, share=numeral(percent(least, 6)))
 
 
 def _coincidences(
@@ -302,10 +312,14 @@ def reports_against_original(
             chance = _chance(one, before, after)
         good = chance >= level / len(mechanism.sets)
         yield Check.decided(
-            f"reports of {one.name}",
+            "reports of {column}",
             good,
-            f"{after.sum():,.0f} reports, p = {chance:.2g} "
-            f"({'fit' if good else 'do not fit'} the matrix)",
+            "{total:,.0f} reports, p = {chance:.2g} (fit the matrix)"
+            if good
+            else "{total:,.0f} reports, p = {chance:.2g} (do not fit the matrix)",
+            column=one.name,
+            total=after.sum(),
+            chance=chance,
         )
 
 
@@ -323,17 +337,22 @@ def numbers_against_original(
         if any(schema.column(name).gridded for name in step.columns)
     ]
     for step in steps:
-        name = f"transitions of {' x '.join(step.columns)}"
+        name, names = "transitions of {columns}", " x ".join(step.columns)
         if step.matrix is None or len(step.labels) > MOST_ROUNDED:
-            yield Check.asserted(name, "undecided: too many cells, or a matrix for each stratum")
+            detail = "undecided: too many cells, or a matrix for each stratum"
+            yield Check.asserted(name, detail, columns=names)
             continue
-        columns = [schema.column(name) for name in step.columns]
+        columns = [schema.column(column) for column in step.columns]
         before, after = (table.to_arrow(list(step.columns)) for table in (original, released))
         mean = step.matrix.apply(_expected_cells(columns, step.cells, before))
         chance = _chance_of_rounded(mean, _cells(columns, step.cells, after))
         good = chance >= level / len(steps)
-        words = f"p = {chance:.2g} ({'fit' if good else 'do not fit'} rounding and matrix)"
-        yield Check.decided(name, good, words)
+        words = (
+            "p = {chance:.2g} (fit rounding and matrix)"
+            if good
+            else "p = {chance:.2g} (do not fit rounding and matrix)"
+        )
+        yield Check.decided(name, good, words, columns=names, chance=chance)
 
 
 def _chance(one: AttributeSet, before: FloatArray, after: FloatArray) -> float:

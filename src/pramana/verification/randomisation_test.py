@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.text import percent
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import OutsideDomain
 from pramana.mechanisms.mechanism import (
     NOT_REPORTED,
@@ -194,7 +195,9 @@ def joined(pairs: Iterable[Pair]) -> Pair | None:
     return Pair(places[:records], places[records:], int(places.max(initial=-1)) + 1)
 
 
-IMPOSSIBLE = "the matrices cannot produce this release"
+IMPOSSIBLE = noop("the matrices cannot produce this release")
+KEPT = noop("{columns} left unchanged")
+BLIND = noop("{columns} randomised independently of the original")
 
 MOST_CELLS = 60_000
 """The most cells of all steps and groups of unchanged columns that are laid out."""
@@ -298,41 +301,54 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
     distinct = {id(block): _distinct(block) for view in views for block in view}
     for view, doubt in doubts:
         stakes = [_stake(block, doubt, distinct[id(block)]) for block in view]
-        yield replace(_check(doubt.words, stakes, level), decides="randomisation")
+        yield _check(doubt.words, stakes, level)
     if in_parts:
         steps = [step for step in mechanism.steps if records.cells(step) is not None]
         stakes = [_occurring(steps, *block, records) for block in records.strata(mechanism)]
-        check = _check("whole records left unchanged", stakes, level)
-        yield replace(check, decides="randomisation")
+        yield _check(gettext("whole records left unchanged"), stakes, level)
     if isinstance(mechanism, AttributeSampler):
         tested = {name for view in views for block in view for part in block for name in part.names}
         left = [one.name for one in mechanism.sets if one.name not in tested]
         if left:
             few = ", ".join(left)
-            named = few if len(left) < 5 else f"{left[0]} to {left[-1]}, {len(left)} sets"
-            detail = f"undecided: more than {MOST_OF_A_SET:,} cells, or rounded by chance"
+            if len(left) > 4:
+                few = gettext(
+                    "{first} to {last}, {number} sets",
+                    first=left[0], last=left[-1], number=len(left),
+                )  # fmt: skip
+            detail = "undecided: more than {most:,} cells, or rounded by chance"
             yield replace(
-                Check.asserted(f"randomisation: {named}", detail), decides="randomisation"
+                Check.asserted("randomisation: {doubt}", detail, doubt=few, most=MOST_OF_A_SET),
+                decides=gettext("randomisation"),
             )
 
 
-def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
+def _check(doubt: str, stakes: Sequence[Stake], level: float) -> Check:
     """The check of one alternative, by what a bet on it has won."""
-    name = f"randomisation: {words}"
+    return replace(_decided(doubt, stakes, level), decides=gettext("randomisation"))
+
+
+def _decided(doubt: str, stakes: Sequence[Stake], level: float) -> Check:
+    name = "randomisation: {doubt}"
     if any(stake.ruled_out for stake in stakes):
-        return Check.decided(name, False, IMPOSSIBLE)
+        return Check.decided(name, False, IMPOSSIBLE, doubt=doubt)
     gain = _gain(stakes)
     if gain >= needed(level, 1):
-        detail = f"that makes the release exp({gain:.0f}) times likelier"
-        return Check.decided(name, False, f"the records show it: {detail}")
+        detail = "the records show it: that makes the release exp({gain:.0f}) times likelier"
+        return Check.decided(name, False, detail, doubt=doubt, gain=gain)
     hoped = (np.sum([stake.hoped(share) for stake in stakes], axis=0) for share in SHARES)
     gains = ((mean, math.sqrt(square)) for mean, square in hoped)
     least = detectable_share(SHARES, gains, level=level)
     if least is None:
-        return Check.asserted(
-            name, "undecided: such a release cannot be distinguished from a valid one"
-        )
-    return Check.decided(name, True, f"no; {percent(least, 6)} of the records would be detected")
+        detail = "undecided: such a release cannot be distinguished from a valid one"
+        return Check.asserted(name, detail, doubt=doubt)
+    return Check.decided(
+        name,
+        True,
+        "no; {share} of the records would be detected",
+        doubt=doubt,
+        share=numeral(percent(least, 6)),
+    )
 
 
 def _gain(stakes: Sequence[Stake]) -> float:
@@ -396,7 +412,7 @@ def _matrix(step: Step, stratum: Stratum) -> TransitionMatrix:
     for labels, matrix in step.by_stratum.items():
         if tuple(map(label_key, labels)) == values:
             return matrix
-    raise OutsideDomain(f"A stratum of {', '.join(step.strata)} has no matrix.")
+    raise OutsideDomain("A stratum of {strata} has no matrix.", strata=", ".join(step.strata))
 
 
 def _unchanged(records: PairedRecords, cells: int) -> Pair:
@@ -429,15 +445,18 @@ def _reports(mechanism: AttributeSampler, records: PairedRecords) -> Iterator[Pa
 def _doubts(blocks: Sequence[tuple[Passage, ...]]) -> Iterator[Doubt]:
     """All steps, each of them, and all but one, left unchanged; each drawn blindly, and all."""
     names = tuple(dict.fromkeys(name for part in blocks[0] for name in part.names))
-    together = ", ".join(names) if len(names) < 5 else f"{names[0]} to {names[-1]}"
-    yield Doubt(f"{together} left unchanged", names)
-    yield Doubt(f"{together} randomised independently of the original", names, blind=True)
+    together = ", ".join(names)
+    if len(names) > 4:
+        together = gettext("{first} to {last}", first=names[0], last=names[-1])
+    yield Doubt(gettext(KEPT, columns=together), names)
+    yield Doubt(gettext(BLIND, columns=together), names, blind=True)
     for name in names if len(names) > 1 else ():
-        yield Doubt(f"{name} left unchanged", (name,))
-        yield Doubt(f"{name} randomised independently of the original", (name,), blind=True)
+        yield Doubt(gettext(KEPT, columns=name), (name,))
+        yield Doubt(gettext(BLIND, columns=name), (name,), blind=True)
         if len(names) > 2:
             others = tuple(other for other in names if other != name)
-            yield Doubt(f"all of these but {name} left unchanged", others)
+            words = gettext("all of these but {column} left unchanged", column=name)
+            yield Doubt(words, others)
 
 
 # -- stakes ----------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.rounding import chi_square_tail, coarse_up
-from pramana.base.text import counted, records_that, text_up
+from pramana.base.text import counted, text_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.io.base import require_same
@@ -83,8 +84,14 @@ def record_checks(
         counts = scan.read(opened, progress)
         records = counts.records
     same = not counts.problem and records == certificate.records
-    count = f"{counted(records, 'record')}; {_declared(certificate.records)}"
-    yield Check.decided("records", same, counts.problem or count)
+    yield Check.decided(
+        "records",
+        same,
+        counts.problem or "{records}; {declared}",
+        records=counted(records, "record"),
+        declared=_declared(certificate.records),
+        most=certificate.records,
+    )
     if same:
         yield from scan.checks(counts, opened)
 
@@ -95,13 +102,15 @@ def _round_checks(
     """Every cell of every round is in its place, and counts of a round sum to the records."""
     rows, records = certificate.rows, certificate.records
     good = opened.rows == rows
-    detail = f"{counted(opened.rows, 'cell')}; {_declared(rows)}"
+    detail = "{cells}; {declared}"
     batches = list(_packed(opened).batches()) if good else []
     if good and sum(batch.num_rows for batch in batches) != rows:
-        good, detail = False, f"not the {counted(rows, 'cell')} that the certificate states"
+        good, detail = False, "not the cells that the certificate states ({cells})"
     if good and sum(map(_unpacked_bytes, batches)) > MOST_UNPACKED:
         good, detail = False, "texts too long for the memory"
-    yield Check.decided("cells", good, detail)
+    yield Check.decided(
+        "cells", good, detail, cells=counted(opened.rows, "cell"), declared=_declared(rows)
+    )
     if not good:
         return
     table, expected = (
@@ -116,9 +125,10 @@ def _round_checks(
     yield Check.decided(
         "cells of the rounds",
         not different,
-        f"{', '.join(different)}: cells differ from the certificate"
+        "{columns}: cells differ from the certificate"
         if different
         else "in the order of the certificate",
+        columns=", ".join(different),
     )
     counts = table.column(COUNT)
     whole = pa.types.is_integer(counts.type) and not counts.null_count
@@ -126,12 +136,20 @@ def _round_checks(
     starts = np.cumsum([0, *(one.matrix.size for one in mechanism.sets)])
     sums = np.add.reduceat(np.clip(numbers, 0, records + 1), starts[:-1])
     good = bool((numbers >= 0).all() and (sums == records).all())
-    words = "sum to" if good else "do not sum to"
-    yield Check.decided("records", good, f"the counts of each round {words} {records:,} records")
+    yield Check.decided(
+        "records",
+        good,
+        "the counts of each round sum to {records:,} records"
+        if good
+        else "the counts of each round do not sum to {records:,} records",
+        records=records,
+    )
     yield Check.decided(
         "anonymity set",
         certificate.anonymity_set == records,
-        f"all {records:,} records of a round; {_declared(certificate.anonymity_set)}",
+        "all {records:,} records of a round; {declared}",
+        records=records,
+        declared=_declared(certificate.anonymity_set),
     )
 
 
@@ -154,7 +172,7 @@ def _holds_cells(
 
 
 def _declared(number: int) -> str:
-    return f"the certificate states {number:,}"
+    return gettext("the certificate states {number:,}", number=number)
 
 
 @dataclass
@@ -314,7 +332,7 @@ class RecordScan:
         for part in _packed(opened).summaries(self.count, by_part=True):
             counts.merge(part)
             if counts.records > most:
-                counts.problem = counts.problem or f"more records than {most:,}"
+                counts.problem = counts.problem or noop("more records than {most:,}")
             if counts.problem:
                 break
             if progress is not None:
@@ -328,7 +346,7 @@ class RecordScan:
             for begin in range(0, len(batch), BATCH):
                 piece = batch.slice(begin, BATCH)
                 if _unpacked_bytes(piece) > MOST_UNPACKED:
-                    counts.problem = "texts too long for the memory"
+                    counts.problem = noop("texts too long for the memory")
                     return counts
                 self.add(piece, counts)
         return counts
@@ -393,22 +411,33 @@ class RecordScan:
         for name, refused in counts.refused.items():
             outside = refused.outside + refused.missing
             good = "every value lies in its domain"
-            detail = f"{counted(outside, 'record')} outside" if outside else good
-            yield Check.decided(f"domain of {name}", not outside, detail)
+            detail = "{records} outside" if outside else good
+            yield Check.decided(
+                "domain of {column}",
+                not outside,
+                detail,
+                column=name,
+                records=counted(outside, "record"),
+            )
         if self.sampler is not None:
             yield self._set_counts(self.sampler, counts)
             columns = () if certificate.nature.whole else self.unchanged
             yield from independence_checks(opened, columns)
         if certificate.schema.impossible:
-            detail = f"{records_that(counts.impossible, 'holds', 'hold')} one"
-            yield Check.decided("impossible combinations", not counts.impossible, detail)
+            yield Check.decided(
+                "impossible combinations",
+                not counts.impossible,
+                "{count:,} records hold one",
+                count=counts.impossible,
+            )
         for step, sizes in zip(self.strata, counts.strata, strict=True):
             lacking = sizes.keys() - {tuple(map(label_key, stratum)) for stratum in step.by_stratum}
-            detail = f"{counted(len(lacking), 'stratum', 'strata')} without a matrix"
             yield Check.decided(
-                f"strata of {' x '.join(step.columns)}",
+                "strata of {columns}",
                 not lacking,
-                detail if lacking else "each has its matrix",
+                "{count:,} strata without a matrix" if lacking else "each has its matrix",
+                columns=" x ".join(step.columns),
+                count=len(lacking),
             )
         yield from self._group_checks(counts)
         yield self._anonymity_set(counts)
@@ -417,8 +446,10 @@ class RecordScan:
             for claim in certificate.claims:
                 contradiction = claim.attained.contradicted(certificate.evidence, released)
                 if contradiction is not None:
-                    name = f"{claim.name} in the records"
-                    yield Check.decided(name, False, contradiction, CheckKind.GUARANTEE)
+                    name = "{guarantee} in the records"
+                    yield Check.decided(
+                        name, False, contradiction, CheckKind.GUARANTEE, guarantee=claim.name
+                    )
         if certificate.smallest_unchanged_group is not None:
             smallest = counts.attached.smallest() if self.attached else counts.records
             smallest = 1 if certificate.true_schema.noisy else smallest  # noise tells all apart
@@ -426,8 +457,10 @@ class RecordScan:
             yield Check.decided(
                 "unchanged columns",
                 smallest == certificate.smallest_unchanged_group,
-                f"{smallest:,} or more share all unchanged columns; {declared}",
+                "{smallest:,} or more share all unchanged columns; {declared}",
                 CheckKind.UNCHANGED,
+                smallest=smallest,
+                declared=declared,
             )
 
     def _set_counts(self, sampler: AttributeSampler, counts: RecordCounts) -> Check:
@@ -435,15 +468,15 @@ class RecordScan:
         name, asked = "attribute sets", counts.set_counts
         unknown = counts.records - int(asked.sum())
         if unknown or counts.unknown_sets:
-            words = records_that(unknown, "names", "name")
-            return Check.decided(
-                name, False, f"{words} an attribute set that is not in the certificate"
-            )
+            detail = "{count:,} records name an attribute set that is not in the certificate"
+            return Check.decided(name, False, detail, count=unknown)
         expected = np.array([one.share * counts.records for one in sampler.sets])
         statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
         good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > LEVEL
-        words = "agree" if good else "disagree"
-        return Check.decided(name, good, f"frequencies {words} with the certificate")
+        detail = "frequencies disagree with the certificate"
+        if good:
+            detail = "frequencies agree with the certificate"
+        return Check.decided(name, good, detail)
 
     def _group_checks(self, counts: RecordCounts) -> Iterator[Check]:
         """Sizes of groups, and how diverse the sensitive values inside them are."""
@@ -455,22 +488,35 @@ class RecordScan:
             yield Check.decided(
                 "records with the same keys",
                 smallest >= stated,
-                f"at least {smallest:,} share each combination; the certificate states {stated:,}",
+                "at least {smallest:,} share each combination; the certificate states {stated:,}",
+                smallest=smallest,
+                stated=stated,
             )
             yield from self._suppressed_cells(counts.shared_keys.total())
         for name, values in counts.values.items():
             if len(values) < self.distinct:
-                words = counted(len(values), "value")
-                detail = f"{words}; the certificate states {self.distinct:,} in every group"
-                yield Check.decided(f"values of {name}", False, detail)
+                detail = "{values}; the certificate states {distinct:,} in every group"
+                some = counted(len(values), "value")
+                yield Check.decided(
+                    "values of {column}",
+                    False,
+                    detail,
+                    column=name,
+                    values=some,
+                    distinct=self.distinct,
+                )
         for name, sizes in counts.diversity.items():
             fewest, farthest = _diversity(sizes.total())
             yield Check.decided(
-                f"{name} by released keys",
+                "{column} by released keys",
                 fewest >= self.distinct and farthest <= self.closeness + ROUNDING,
-                f"at least {fewest:,} values for each combination, at a distance of at most "
-                f"{text_up(farthest, 3)} from the whole table; the certificate states "
-                f"{self.distinct:,} and {text_up(self.closeness, 3)}",
+                "at least {fewest:,} values for each combination, at a distance of at most {far} "
+                "from the whole table; the certificate states {distinct:,} and {closeness}",
+                column=name,
+                fewest=fewest,
+                distinct=self.distinct,
+                far=numeral(text_up(farthest, 3)),
+                closeness=numeral(text_up(self.closeness, 3)),
             )
 
     def _suppressed_cells(self, total: pa.Table) -> Iterator[Check]:
@@ -491,14 +537,15 @@ class RecordScan:
         suppressed = sum(missing[name] for name in complete)
         possible = sum(missing.values())
         least, most = stated["least"], stated["at_most"]
-        detail = (
-            f"{counted(possible, 'cell')} of keys missing; the certificate states that {least:,} "
-            f"to {most:,} were suppressed"
-        )
+        detail = gettext(
+            "{cells} of keys missing; the certificate states that {least:,} to {most:,} were "
+            "suppressed",
+            least=least, most=most, cells=counted(possible, "cell"),
+        )  # fmt: skip
         good = coarse_up(suppressed) <= most == coarse_up(most) <= coarse_up(possible)
         good = good and least <= possible
         if good and len(complete) < len(missing):
-            detail += f". At least {suppressed:,} of these were suppressed"
+            detail += gettext(". At least {number:,} of these were suppressed", number=suppressed)
             yield Check.asserted("suppressed cells", detail)
         else:
             yield Check.decided("suppressed cells", good, detail)
@@ -509,12 +556,19 @@ class RecordScan:
         known, declared = certificate.known_columns, _declared(certificate.anonymity_set)
         if known:
             smallest = counts.anonymity_set.smallest()
-            words = f"the smallest group of {', '.join(known)} has {counted(smallest, 'record')}"
+            words = gettext(
+                "the smallest group of {columns} has {records}",
+                columns=", ".join(known), records=counted(smallest, "record"),
+            )  # fmt: skip
         else:
             smallest = counts.records
-            words = f"all {smallest:,} records form one anonymity set"
+            words = gettext("all {number:,} records form one anonymity set", number=smallest)
         return Check.decided(
-            "anonymity set", smallest == certificate.anonymity_set, f"{words}; {declared}"
+            "anonymity set",
+            smallest == certificate.anonymity_set,
+            "{outcome}; {declared}",
+            outcome=words,
+            declared=declared,
         )
 
 
@@ -582,8 +636,17 @@ def independence_checks(opened: OpenedTable, columns: Sequence[str]) -> Iterator
         shape = [int(sets.max()) + 1, int(codes.max()) + 1]
         statistic, degrees = _chi_square(cell_counts([sets, codes], shape))
         good = chi_square_tail(statistic, degrees) > LEVEL / len(columns)
-        words = "do not depend on it" if good else "depend on it: they were not drawn at random"
-        yield Check.decided(f"attribute sets and {name}", good, f"the attribute sets {words}")
+        words = (
+            "the attribute sets do not depend on it"
+            if good
+            else "the attribute sets depend on it: they were not drawn at random"
+        )
+        yield Check.decided(
+            "attribute sets and {column}",
+            good,
+            words,
+            column=name,
+        )
 
 
 def _few_codes(column: pa.ChunkedArray) -> IntArray:
@@ -632,7 +695,7 @@ def copy_checks(folder: Path, certificate: Certificate) -> Iterator[Check]:
         except PramanaError as error:
             same, detail = False, str(error)
         yield Check.decided(
-            f"copy {copy.name}", same, detail or "the same records in the same order"
+            "copy {copy}", same, detail or "the same records in the same order", copy=copy.name
         )
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.base.processes import default_threads, in_order
+from pramana.base.translation import gettext, noop
 from pramana.mechanisms.mechanism import AttributeSampler, Step
 from pramana.mechanisms.transition import Label
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -256,14 +257,20 @@ def order_check(records: PairedRecords, *, level: float) -> Check:
     least = needed(level, len(bets))
     doubt, gain = max(bets, key=lambda bet: bet[1])
     if gain >= least:
-        detail = f"not a random order: {doubt} (exp({gain:.0f}) times more likely)"
-        return Check.decided("shuffle", False, detail)
+        detail = "not a random order: {doubt} (exp({gain:.0f}) times more likely)"
+        return Check.decided("shuffle", False, detail, doubt=doubt, gain=gain)
     reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
     if reach is None:
-        return Check.asserted("shuffle", f"consistent with a shuffle; {SILENT}")
-    words = f"a shuffle within blocks of up to {reach} records"
-    words = "records left in their places" if reach == 1 else words
-    return Check.decided("shuffle", True, f"consistent with a shuffle; {words} would be detected")
+        return Check.asserted(
+            "shuffle", "consistent with a shuffle; undecided: these columns are too similar"
+        )
+    words = "consistent with a shuffle; records left in their places would be detected"
+    if reach > 1:
+        words = (
+            "consistent with a shuffle; a shuffle within blocks of up to {reach} records would be "
+            "detected"
+        )
+    return Check.decided("shuffle", True, words, reach=reach)
 
 
 def _columns(records: PairedRecords) -> Iterator[Ordered]:
@@ -326,16 +333,20 @@ def _places(name: str, records: PairedRecords) -> dict[Label, int]:
 def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
     """Every doubt and what it has won."""
     for turned in (False, True):
-        how = ", reversed" if turned else ""
-        yield f"whole records are at their original places{how}", orders.still(turned=turned)
+        still = noop("whole records are at their original places")
+        near = noop("records are within {width} places of the original ones")
+        if turned:
+            still = noop("whole records are at their original places, reversed")
+            near = noop("records are within {width} places of the original ones, reversed")
+        yield gettext(still), orders.still(turned=turned)
         for width in widths:
-            words = f"records are within {width} places of the original ones{how}"
-            yield words, orders.gain(orders.near(width, turned=turned))
+            yield gettext(near, width=width), orders.gain(orders.near(width, turned=turned))
     for width in (1, 16, 128):
-        yield "records are next to similar ones", orders.gain(orders.sorted(width))
+        yield gettext("records are next to similar ones"), orders.gain(orders.sorted(width))
     for length in RUNS:
         if 4 * length <= orders.seen:
-            yield f"blocks of {length} records have moved as a whole", orders.runs(length)
+            words = gettext("blocks of {length} records have moved as a whole", length=length)
+            yield words, orders.runs(length)
 
 
 def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:

@@ -31,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.text import listed, text_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.engine.base import ENGINES, USUAL, Engine
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
@@ -73,6 +74,13 @@ from pramana.verification.whole_file import file_risk, verdict_of
 LEVEL = 1e-6
 """How often a sound release is called unsound, over all tests of a verification together."""
 
+WITHHELD: Final = noop(
+    "The matrices are withheld: guarantees that depend on them are asserted by the owner."
+)
+NOISY: Final = noop("Released with noise, covered by no epsilon: {columns}.")
+BINNED: Final = noop("Binned, not randomised, covered by no epsilon: {columns}.")
+UNCHANGED: Final = noop("Released unchanged, covered by no epsilon: {columns}.")
+
 MOST_GROUPS = 20
 """The most groups into which a column released unchanged divides the records."""
 
@@ -85,12 +93,16 @@ def against_original(
 ) -> Iterator[Check]:
     """Checks that need the original table."""
     same = original.rows == certificate.records
-    detail = f"the original has {original.rows:,} records, the release {certificate.records:,}"
-    yield Check.decided("original records", same, detail)
+    yield Check.decided(
+        "original records", same, "the original has {rows:,} records, the release {records:,}",
+        rows=original.rows, records=certificate.records,
+    )  # fmt: skip
     there = (*certificate.schema.randomised, *certificate.as_they_are)
     lacking = [column.name for column in there if column.name not in original.schema.names]
     if lacking:
-        yield Check.decided("original columns", False, f"the original lacks {', '.join(lacking)}")
+        yield Check.decided(
+            "original columns", False, "the original lacks {lacking}", lacking=", ".join(lacking)
+        )
     if not same or lacking:
         return
     if certificate.nature.counted:
@@ -115,22 +127,28 @@ def _unchanged_columns(records: PairedRecords) -> Iterator[Check]:
     released, original = records.released, records.original
     for column in records.certificate.as_they_are:
         if column.binned:
-            name = f"{column.name} in its bins"
+            name = "{column} in its bins"
             try:
                 after = encode_released(column, released.to_arrow([column.name]).column(0))
                 before = encode(column, original.to_arrow([column.name]).column(0))
             except PramanaError as error:
-                yield Check.decided(name, False, str(error), CheckKind.UNCHANGED)
+                yield Check.decided(
+                    name, False, str(error), CheckKind.UNCHANGED, column=column.name
+                )
                 continue
             size = len(column.labels)
             counts = [np.bincount(codes, minlength=size) for codes in (after, before)]
             same = np.array_equal(counts[0], counts[1])
-            detail = f"{'the same' if same else 'other'} bins as in the original"
-            yield Check.decided(name, same, detail, CheckKind.UNCHANGED)
+            detail = "the same bins as in the original" if same else "other bins as in the original"
+            yield Check.decided(name, same, detail, CheckKind.UNCHANGED, column=column.name)
         elif not column.noisy:
             same = records.values(column.name).as_often
-            detail = f"{'the same' if same else 'other'} values as in the original"
-            yield Check.decided(f"{column.name} unchanged", same, detail, CheckKind.UNCHANGED)
+            detail = (
+                "the same values as in the original" if same else "other values as in the original"
+            )
+            yield Check.decided(
+                "{column} unchanged", same, detail, CheckKind.UNCHANGED, column=column.name
+            )
 
 
 def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
@@ -162,17 +180,24 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
         good = fit.chance >= LEVEL / 2 / len(fits)
         if good and fit.chance_unchanged >= LEVEL / 2 / len(fits):
             detail = "undecided: the original records would fit the matrices as well"
-            yield Check.asserted(f"transitions of {name}", detail)
+            yield Check.asserted("transitions of {column}", detail, column=name)
             continue
-        why = "fits" if good else "does not fit"
+        why = gettext("fits the matrices") if good else gettext("does not fit the matrices")
         if not good and fit.too_close < fit.p_value:
-            why = "is too close to the original for"
+            why = gettext("is too close to the original for the matrices")
         yield Check.decided(
-            f"transitions of {name}",
+            "transitions of {column}",
             good,
-            f"chi-square {fit.far:.1f} on {fit.degrees} degrees of freedom, "
-            f"p = {fit.chance:.2g} ({why} the matrices; a valid release fails one of these "
-            f"tests once in {2 / LEVEL:,.0f}; {_power(fit, LEVEL / 2 / len(fits))})",
+            "chi-square {far:.1f} on {degrees} degrees of freedom, "
+            "p = {chance:.2g} ({why}; a valid release fails one of these "
+            "tests once in {times:,.0f}; {power})",
+            column=name,
+            far=fit.far,
+            degrees=fit.degrees,
+            chance=fit.chance,
+            why=why,
+            times=2 / LEVEL,
+            power=_power(fit, LEVEL / 2 / len(fits)),
         )
 
 
@@ -228,14 +253,17 @@ def _power(fit: ChiSquareFit, level: float) -> str:
     from scipy.special import chdtr, chdtri, ndtri
 
     if not fit.degrees:
-        return "it has no power"
+        return gettext("it has no power")
     far = max(chdtri(fit.degrees, level) - fit.degrees, 0.0)
     large = fit.step * far / 6
     shift = float(large + np.sqrt(large**2 + far)) - ndtri(1e-3)
-    close = "it detects records that were not randomised"
+    close = gettext("it detects records that were not randomised")
     if chdtr(fit.degrees, fit.grain) * 2 >= level:
-        close = "records that were not randomised may pass"
-    return f"it detects tables {text_up(shift, 2)} standard errors away; {close}"
+        close = gettext("records that were not randomised may pass")
+    return gettext(
+        "it detects tables {shift} standard errors away; {close}",
+        shift=numeral(text_up(shift, 2)), close=close,
+    )  # fmt: skip
 
 
 def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
@@ -250,11 +278,9 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
         again = computed.get(guarantee.name)
         good = again is not None and bool(again.implies(guarantee))
         words = (
-            "recomputed from the original"
-            if good
-            else f"recomputed from the original: only {again}"
+            "recomputed from the original" if good else "recomputed from the original: only {again}"
         )
-        yield Check.decided(guarantee.name, good, words, CheckKind.GUARANTEE)
+        yield Check.decided(guarantee.name, good, words, CheckKind.GUARANTEE, again=again)
 
 
 def owner_counts(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:
@@ -332,12 +358,15 @@ def verify_folder(
         except UNFORESEEN:
             records.append(Check.decided("table", False, "it cannot be read"))
     # Nothing is computed for a number of records that the data contradict.
-    recompute = all(check.ok for check in records if check.name == "records")
+    recompute = all(check.ok for check in records if check.title == "records")
     checks += consistency_checks(certificate, recompute=recompute)
     # How records were made no folder can show.
     if certificate.mechanism is not None or certificate.nature.withholds_matrices:
-        which = "these matrices" if certificate.mechanism is not None else "matrices"
-        detail = f"independent randomisation by {which} cannot be verified from the folder"
+        detail = (
+            "independent randomisation by matrices cannot be verified from the folder"
+            if certificate.mechanism is None
+            else "independent randomisation by these matrices cannot be verified from the folder"
+        )
         checks.append(Check.asserted("randomisation", detail))
     checks.append(Check.asserted("shuffle", "shuffling cannot be verified from the folder"))
     checks += records
@@ -363,8 +392,14 @@ def _data_check(folder: Path, certificate: Certificate, workers: Engine) -> Chec
         same = fingerprint(data_path(folder, certificate), data.format, workers) == data
     except PramanaError as error:
         return Check.decided("data", False, str(error))
-    has = "has" if same else "does not have"
-    return Check.decided("data", same, f"{data.name} {has} the SHA-256 that the certificate states")
+    return Check.decided(
+        "data",
+        same,
+        "{data} has the SHA-256 that the certificate states"
+        if same
+        else "{data} does not have the SHA-256 that the certificate states",
+        data=data.name,
+    )
 
 
 def _documentation_check(folder: Path, certificate: Certificate) -> Check:
@@ -373,16 +408,20 @@ def _documentation_check(folder: Path, certificate: Certificate) -> Check:
     there = [name for name in written if os.path.lexists(folder / name)]
     altered = [name for name in there if not holds(folder / name, written[name])]
     if altered:
-        detail = f"{', '.join(altered)}: not in agreement with the certificate"
-        return Check.decided("explanations", False, detail)
+        detail = "{altered}: not in agreement with the certificate"
+        return Check.decided("explanations", False, detail, altered=", ".join(altered))
     if len(there) < len(written):
         gone = len(written) - len(there)
         return Check.asserted(
             "explanations",
-            f"{gone} of {len(written)} files {'is' if gone == 1 else 'are'} missing",
+            "{gone} of {count} files missing",
             CheckKind.INTEGRITY,
+            gone=gone,
+            count=len(written),
         )
-    return Check.decided("explanations", True, f"{', '.join(there)} agree with the certificate")
+    return Check.decided(
+        "explanations", True, "{there} agree with the certificate", there=", ".join(there)
+    )
 
 
 def _other_files(folder: Path, certificate: Certificate) -> Iterator[Check]:
@@ -393,8 +432,8 @@ def _other_files(folder: Path, certificate: Certificate) -> Iterator[Check]:
     unknown = sorted(set(names) - files_of(certificate))
     if unknown:
         shown = listed([ascii(name)[1:-1] for name in unknown], MOST_NAMED)
-        detail = f"{shown}: not part of the release, and not read"
-        yield Check.asserted("other files", detail, CheckKind.INTEGRITY)
+        detail = "{shown}: not part of the release, and not read"
+        yield Check.asserted("other files", detail, CheckKind.INTEGRITY, shown=shown)
 
 
 def _signature_check(certificate: Certificate, key: str | Path | None) -> Iterator[Check]:
@@ -407,30 +446,30 @@ def _signature_check(certificate: Certificate, key: str | Path | None) -> Iterat
     from pramana.release.signing import has_signature_of  # most are not signed
 
     good = has_signature_of(certificate, Path(key))
-    fits = "fits" if good else "does not fit"
-    yield Check.decided("signature", good, f"the signature {fits} the key")
+    detail = "the signature fits the key" if good else "the signature does not fit the key"
+    yield Check.decided("signature", good, detail)
 
 
 def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
     if certificate.reproducible:
-        yield "A seed was used: the release is not for publication."
+        yield gettext("A seed was used: the release is not for publication.")
     if certificate.signature is not None and key is None:
-        yield "The certificate is signed; give the public key to check the signature."
+        yield gettext("The certificate is signed; give the public key to check the signature.")
     if certificate.nature.withholds_matrices:
-        yield "The matrices are withheld: guarantees that depend on them are asserted by the owner."
+        yield gettext(WITHHELD)
     if not certificate.claims:
-        yield "The certificate states no guarantee."
+        yield gettext("The certificate states no guarantee.")
     binned = [column.name for column in certificate.true_schema.binned]
     noisy = [column.name for column in certificate.true_schema.noisy]
     others = {*binned, *noisy}
     as_is = [column.name for column in certificate.as_they_are if column.name not in others]
     if noisy:
-        yield f"Released with noise, covered by no epsilon: {', '.join(noisy)}."
+        yield gettext(NOISY, columns=", ".join(noisy))
     if binned:
-        yield f"Binned, not randomised, covered by no epsilon: {', '.join(binned)}."
+        yield gettext(BINNED, columns=", ".join(binned))
     if as_is:
-        yield f"Released unchanged, covered by no epsilon: {', '.join(as_is)}."
+        yield gettext(UNCHANGED, columns=", ".join(as_is))
     yield from DataChoices.of(certificate.schema).notices()
     owner = [claim.name for claim in certificate.claims if only_the_owner(type(claim.attained))]
     if owner and not certificate.nature.grouped:
-        yield f"Only the owner can recompute: {', '.join(owner)}."
+        yield gettext("Only the owner can recompute: {names}.", names=", ".join(owner))

@@ -132,11 +132,11 @@ class SubsetUniqueness:
         *names, last = self.columns
         if len(names) >= WIDEST:
             more = len(self.columns) - 3
-            names, last = names[:3], gettext("%(number)s more columns", number=more)
+            names, last = names[:3], gettext("{number} more columns", number=more)
         words = f"{', '.join(names)} {gettext('and')} {last}" if names else last
         return gettext(
-            "An attacker who knows %(columns)s of a person finds %(found)s of %(people)s people "
-            "(%(share)s).",
+            "An attacker who knows {columns} of a person finds {found} of {people} people "
+            "({share}).",
             columns=words,
             found=numeral(f"{self.unique:,}"),
             people=numeral(f"{self.people:,}"),
@@ -204,7 +204,7 @@ class FileRisk:
         if self.sampled:
             lines.append(
                 gettext(
-                    "People were counted in a sample of the %(records)s records, each with all "
+                    "People were counted in a sample of the {records} records, each with all "
                     "records that have the same values.",
                     records=numeral(f"{self.records:,}"),
                 )
@@ -223,8 +223,8 @@ class FileRisk:
 def household_words(unique_homes: SubsetUniqueness) -> str:
     """People who are found with their household, in words."""
     return gettext(
-        "Members of one household together are easier to find: %(number)s of %(people)s people "
-        "(%(share)s) live with somebody who is found, or are found (counted by the owner).",
+        "Members of one household together are easier to find: {number} of {people} people "
+        "({share}) live with somebody who is found, or are found (counted by the owner).",
         number=numeral(f"{unique_homes.unique:,}"),
         people=numeral(f"{unique_homes.people:,}"),
         share=numeral(percent_up(unique_homes.share)),
@@ -277,13 +277,13 @@ def verdict_of(
         checked: whether the release was verified.
     """
     if failed:
-        reason = gettext("Do not publish: %(reason)s.", reason=failed)
+        reason = gettext("Do not publish: {reason}.", reason=failed)
         return Publishable(Colour.RED, reason)
     accepted = set(certificate.accepted_risk)
     identifiers = [column for column in risk.identifiers if column.columns[0] not in accepted]
     if identifiers:
         reason = gettext(
-            "Do not publish: column %(column)s is released unchanged and identifies people.",
+            "Do not publish: column {column} is released unchanged and identifies people.",
             column=identifiers[0].columns[0],
         )
         return Publishable(Colour.RED, f"{reason} {identifiers[0].sentence()}")
@@ -293,7 +293,7 @@ def verdict_of(
     if not certificate.claims:
         reasons.append(gettext("The release has no guarantee."))
     reasons += [
-        gettext("The target %(target)s protects nobody.", target=claim.asked)
+        gettext("The target {target} protects nobody.", target=claim.asked)
         for claim in certificate.claims
         if claim.asked is not None and (claim.attained.link_bound or 0) >= 1
     ]
@@ -331,7 +331,7 @@ def _green_words(certificate: Certificate, risk: FileRisk) -> str:
     elif worst is not None:
         bound = numeral(percent_up(uniqueness_bound(certificate)))
         limit = gettext(
-            "The limit is 1/k, or what the guarantee says instead: %(bound)s.", bound=bound
+            "The limit is 1/k, or what the guarantee says instead: {bound}.", bound=bound
         )
         sentence += f" {worst.sentence()} {limit}"
         if risk.household is not None:
@@ -341,7 +341,7 @@ def _green_words(certificate: Certificate, risk: FileRisk) -> str:
             sentence += f" {together} {risk.together.sentence()}"
     if risk.by_chance:
         sentence += " " + gettext(
-            "Up to %(share)s of the unique records are released unchanged, and %(chance)s would be "
+            "Up to {share} of the unique records are released unchanged, and {chance} would be "
             "if keys were assigned at random.",
             share=numeral(percent_up(_unchanged_share(certificate))),
             chance=numeral(percent_up(risk.by_chance)),
@@ -371,7 +371,7 @@ def _unchanged_words(certificate: Certificate, risk: FileRisk) -> tuple[str, ...
         return ()
     return (
         gettext(
-            "Up to %(share)s of the records that are unique in the original data are released "
+            "Up to {share} of the records that are unique in the original data are released "
             "unchanged: an attacker who knows the keys and other columns of such a person finds "
             "the record.",
             share=numeral(percent_up(share)),
@@ -393,11 +393,9 @@ def _guarantees_words(certificate: Certificate) -> str:
     ]
     if not asserted:
         return gettext("The guarantees hold.")
-    words = noop("%(names)s are asserted by the owner and cannot be recomputed from the release.")
+    words = noop("{names} are asserted by the owner and cannot be recomputed from the release.")
     if len(asserted) == 1:
-        words = noop(
-            "%(names)s is asserted by the owner and cannot be recomputed from the release."
-        )
+        words = noop("{names} is asserted by the owner and cannot be recomputed from the release.")
     sentence = gettext(words, names=listed(asserted).capitalize())
     if len(asserted) < len(certificate.claims):
         sentence += " " + gettext("The other guarantees hold.")

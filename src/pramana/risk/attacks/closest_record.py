@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
 from pramana.base.text import percent_down, percent_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.risk.attacks.attacker_records import Records, rerun
@@ -128,14 +129,17 @@ def closest_risk(
     coin = keystream.uniforms("closest ties", 0, many) < 0.5
     hits = int(((inside < outside) | ((inside == outside) & coin)).sum())
     return Measured.of(
-        "closer to members",
+        noop("closer to members"),
         hits=hits,
         trials=many,
         baseline=0.5,
-        note="Distance: half of the people were released and the others held out; "
-        f"{percent_up(float((inside == 0).mean()))} of released records equal a member's and "
-        f"{percent_down(float((outside == 0).mean()))} one of the others. 50 % is the value "
-        "without any disclosure.",
+        note=gettext(
+            "Distance: half of the people were released and the others held out; {inside} of "
+            "released records equal a member's and {outside} one of the others. 50 % is the value "
+            "without any disclosure.",
+            inside=numeral(percent_up(float((inside == 0).mean()))),
+            outside=numeral(percent_down(float((outside == 0).mean()))),
+        ),
     )
 
 

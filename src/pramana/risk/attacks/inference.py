@@ -16,6 +16,7 @@ import numpy as np
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import counted
+from pramana.base.translation import gettext
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.risk.attacks.attacker_records import Cells, Records, rerun
@@ -98,13 +99,15 @@ def inference_risks(
         right.append([int((guess == values.codes[rows]).sum()) for guess, values in pairs])
     return [
         Measured.of(
-            f"inference of {values.column}",
+            gettext("inference of {column}", column=values.column),
             hits=hits,
             trials=targets,
             baseline=float(np.bincount(values.codes).max() / len(values.codes)),
             control=control / targets,
-            note="Inference: the attacker knows the original keys of a person and the matrices. "
-            "Guarantees about linking do not bound inference from statistics.",
+            note=gettext(
+                "Inference: the attacker knows the original keys of a person and the matrices. "
+                "Guarantees about linking do not bound inference from statistics."
+            ),
         )
         for values, hits, control in zip(known, *right, strict=True)
     ]
@@ -154,7 +157,7 @@ def _progress(say: Say | None, what: str) -> Callable[[float], None]:
         done += part / 2
         if say is not None and int(20 * done) > said:
             said = int(20 * done)
-            say(f"Inferring {what}, {5 * said} %")
+            say(gettext("Inferring {column}, {share} %", column=what, share=5 * said))
 
     advance(0)
     return advance

@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import counted, json_fields, percent, percent_up
+from pramana.base.translation import gettext, noop
 from pramana.errors import InvalidTable, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.risk.attacks.attacker_records import (
@@ -294,22 +295,35 @@ class Links:
                 baseline=self.guess,
                 bound=bound,
                 guaranteed_by=None if bound is None else "pk-anonymity",
-                note=f"{name.capitalize()}: the mechanism was run on the same people "
-                f"{'once' if runs == 1 else f'{runs} times'} more, with the pairing kept; the "
-                f"attacker knows {knows}.",
+                note=f"{gettext(name).capitalize()}: "
+                + gettext(
+                    "the mechanism was run {runs} more times on the same people, with the pairing "
+                    "kept; the attacker knows {knows}.",
+                    runs=runs,
+                    knows=knows,
+                ),
             )
 
         attacks = [
-            measured("nearest record", self.nearest, "the original keys of a person"),
-            measured("likeliest record", self.likely, "all original keys and the matrices"),
+            measured(
+                noop("nearest record"), self.nearest, gettext("the original keys of a person")
+            ),
+            measured(
+                noop("likeliest record"),
+                self.likely,
+                gettext("all original keys and the matrices"),
+            ),
         ]
         confidence = np.concatenate([part.confidence for part in self.likely])
         chance = np.concatenate([part.chance for part in self.likely])
         surest = np.argsort(-confidence, kind="stable")[: int(len(confidence) * CONFIDENT)]
         if len(surest) >= FEWEST_TRIALS:
-            knows = f"the same, and names only the {percent(CONFIDENT, 6)} most probable links"
+            knows = gettext(
+                "the same, and names only the {share} most probable links",
+                share=percent(CONFIDENT, 6),
+            )
             outcome = LinkOutcome(surest, chance[surest], confidence[surest])
-            attacks.append(measured("surest links", [outcome], knows))
+            attacks.append(measured(noop("surest links"), [outcome], knows))
         return tuple(attacks)
 
     def of_people(self, records: int) -> FloatArray | None:

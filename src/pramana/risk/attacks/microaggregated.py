@@ -14,6 +14,7 @@ import numpy as np
 
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
+from pramana.base.translation import gettext
 from pramana.engine.base import open_source
 from pramana.errors import InvalidTable, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
@@ -68,15 +69,17 @@ def grouped_linkage(
         sides = _points(certificate.schema.randomised, original, open_source(again.table))
         before, after = (np.c_[points, sets * APART] for points in sides)
         chances.append(link_chances(before, after, targets=targets))
-    times = "once" if runs == 1 else f"{runs} times"
     return _measured(
         np.concatenate(chances),
         sets,
         keystream.uniforms("ties of grouped", 0, sum(map(len, chances))),
         bound=bound,
         guaranteed_by=None if bound is None else "k-anonymity",
-        note=f"Nearest record: groups were formed and keys replaced {times} more on the same "
-        "people, with the pairing kept; the attacker knows the original keys of a person.",
+        note=gettext(
+            "Nearest record: groups were formed and keys replaced {runs} more times on the same "
+            "people, with the pairing kept; the attacker knows the original keys of a person.",
+            runs=runs,
+        ),
     )
 
 
@@ -104,8 +107,11 @@ def withheld_linkage(
         chance,
         sets[0],
         keystream.uniforms("ties of withheld", 0, len(chance)),
-        note=f"Nearest record: of the {len(recognised):,} people whose record the owner recognises "
-        "by the unchanged columns; the attacker knows the original keys of a person.",
+        note=gettext(
+            "Nearest record: of the {people:,} people whose record the owner recognises by the "
+            "unchanged columns; the attacker knows the original keys of a person.",
+            people=len(recognised),
+        ),
     )
 
 

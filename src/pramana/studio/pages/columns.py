@@ -263,7 +263,8 @@ async def save_one(request: Request, studio: Studio, form: Form) -> Response:
         changed = _with_column(schema, new, form.get("role"))
     except ValueError as error:
         raise InputError(str(error)) from None
-    studio.session.change(f"Changed '{column.name}'", schema=changed.to_toml(), acknowledged="")
+    did = gettext("Changed '{column}'", column=column.name)
+    studio.session.change(did, schema=changed.to_toml(), acknowledged="")
     if not auto:
         studio.session.notice = gettext("Saved.")
         return goto(local_page(form.get("next"), f"/columns/{place}"))
@@ -353,10 +354,10 @@ async def coarsen_one(request: Request, studio: Studio, form: Form) -> Response:
     recoding = replace(column.recoding, round=form.number("round"), top=form.number("top"))
     origin = Provenance.weakest(column.origin, Provenance.READ_OFF)
     changed = schema.replace_columns([replace(column, recoding=recoding, origin=origin)])
-    did = f"Rounded and cut column {place + 1}"
+    did = gettext("Rounded and cut column {number}", number=place + 1)
     studio.session.change(did, schema=changed.to_toml(), acknowledged="")
     studio.session.notice = gettext(
-        "%(column)s is rounded and cut at the top. Undo takes it back.", column=column.name
+        "{column} is rounded and cut at the top. Undo takes it back.", column=column.name
     )
     return goto(local_page(form.get("here"), f"/columns/{place}"))
 
@@ -371,7 +372,8 @@ async def reset_one(request: Request, studio: Studio) -> Response:
     first = schema_of(looked.result["schema"])
     proposed = first.column(schema.columns[place].name)
     changed = _with_column(schema, proposed, role_of(first, proposed))
-    studio.session.change(f"Accepted the proposal for column {place + 1}", schema=changed.to_toml())
+    did = gettext("Accepted the proposal for column {number}", number=place + 1)
+    studio.session.change(did, schema=changed.to_toml())
     return goto(f"/columns/{place}")
 
 
@@ -434,9 +436,8 @@ async def use_file(studio: Studio, form: Form) -> Response:
     """Take a schema file of the folder."""
     session = studio.session
     schema = Schema.load(session.place(form.get("schema")))
-    session.change(
-        f"Opened the schema {form.get('schema')}", schema=schema.to_toml(), acknowledged=""
-    )
+    did = gettext("Opened the schema {name}", name=form.get("schema"))
+    session.change(did, schema=schema.to_toml(), acknowledged="")
     return goto("/columns")
 
 
@@ -595,7 +596,8 @@ async def apply_risk(studio: Studio, form: Form) -> Response:
         raise InputError("The recodings are still being tried.")
     ways = job.result["lowerings"]
     way = ways[form.place("way", len(ways))]
-    studio.session.change(f"Recoded: {way['what']}", schema=way["schema"], acknowledged="")
+    did = gettext("Recoded: {what}", what=way["what"])
+    studio.session.change(did, schema=way["schema"], acknowledged="")
     studio.session.notice = gettext("Done. Undo takes it back.")
     return goto("/risk")
 

@@ -151,7 +151,7 @@ async def upload(request: Request, studio: Studio) -> Response:
     name = unquote(request.headers.get("x-name", ""))
     place = session.uploaded(name)
     if not place.name.lower().endswith(tuple(_endings())):
-        raise InputError(f"The file must end in one of {', '.join(_endings())}.")
+        raise InputError("The file must end in one of {endings}.", endings=", ".join(_endings()))
     size = 0
     handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -172,7 +172,7 @@ def _begin(session: StudioSession, name: str, **chosen: Any) -> None:
     """Open another table, without the decisions on the one before."""
     fresh = msgspec.structs.asdict(Choices())
     del fresh["did"]
-    session.change(f"Opened {name}", **{**fresh, **chosen})
+    session.change(gettext("Opened {name}", name=name), **{**fresh, **chosen})
 
 
 def look_job(studio: Studio) -> Job:

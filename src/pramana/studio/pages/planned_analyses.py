@@ -112,10 +112,16 @@ async def add(studio: Studio, form: Form) -> Response:
     if kind not in ("mean", "model", "table") or len(names) < (1 if kind == "table" else 2):
         raise InputError("Choose the variables of the analysis.")
     if len(set(names)) < len(names) or len(names) > MOST_MODEL + 1:
-        raise InputError(f"Choose different variables, and at most {MOST_MODEL} to group by.")
+        raise InputError(
+            "Choose different variables, and at most {most_model} to group by.",
+            most_model=MOST_MODEL,
+        )
     if kind == "mean" and _kinds(studio).get(names[0]) == TEXT:
-        raise InputError(f"A mean is of numbers, and '{names[0]}' is text. Ask for a table of it.")
-    _keep(studio, f"Planned a {kind}", [*known, (kind, names)])
+        raise InputError(
+            "A mean is of numbers, and '{names}' is text. Ask for a table of it.", names=names[0]
+        )
+    did = {"mean": "Planned a mean", "model": "Planned a model", "table": "Planned a table"}
+    _keep(studio, did[kind], [*known, (kind, names)])
     return goto("/asked")
 
 
@@ -149,7 +155,7 @@ def _rests_on(keys: list[str], names: tuple[str, ...]) -> str:
     among = [name for name in names if name in keys]
     if not among:
         return gettext("of columns released unchanged")
-    return gettext("depends on %(columns)s", columns=" × ".join(among))
+    return gettext("depends on {columns}", columns=" × ".join(among))
 
 
 def _keep(studio: Studio, did: str, wishes: Iterable[Wish]) -> None:
@@ -317,7 +323,8 @@ async def choose(studio: Studio, form: Form) -> Response:
     method = form.choice("method", ("", *_aiming()), "There is no such method.")
     target = _of_chance(method, form) if form.get("chance") else _target(form)
     options = _options(form)
-    did = f"Chose {method or 'the usual method'}, {target_words(target)}"
+    usual = gettext("the usual method")
+    did = gettext("Chose {method}, {target}", method=method or usual, target=target_words(target))
     schema = session.now.schema
     if form.get("chance"):  # taken from the methods that were tried on the table
         stated = require_schema(schema)
@@ -354,9 +361,11 @@ def _options(form: Form) -> dict[str, Any]:
         if item.kind is bool:
             value = bool(text)
         elif text and item.kind in (int, float):
-            value = number_in(text, f"{flag} must be a number.")
+            value = number_in(text, gettext("{name} must be a number.", name=flag))
         elif text and item.choices:
-            value = form.choice(f"option-{flag}", item.choices, f"There is no such {flag}.")
+            value = form.choice(
+                f"option-{flag}", item.choices, gettext("There is no such {name}.", name=flag)
+            )
         if text and value != item.default:
             given[flag] = value
     return given

@@ -18,7 +18,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from pramana import Schema, api
 from pramana.api import PlanFile
 from pramana.base.atomic_files import write_whole
-from pramana.base.translation import noop
+from pramana.base.translation import gettext, noop
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -148,7 +148,7 @@ def _begin(studio: Studio, **chosen: Any) -> None:
     if before is None or before.condition != "done":
         api.require_free(place, force=False)
     name = place.relative_to(studio.session.folder)
-    studio.session.change(f"Protected into {name}", **chosen)
+    studio.session.change(gettext("Protected into {name}", name=name), **chosen)
     if before is not None and before.condition in ("cancelled", "refused"):
         studio.jobs.again(before.key)
     elif before is None or (before.condition == "done" and not place.exists()):

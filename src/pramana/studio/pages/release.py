@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from pramana import api
 from pramana.base.text import as_part, parts_of
-from pramana.base.translation import noop
+from pramana.base.translation import gettext, noop
 from pramana.errors import InputError
 from pramana.studio import analyst
 from pramana.studio.analyst import MEDIA, Exported
@@ -92,7 +92,7 @@ async def choose(studio: Studio, form: Form) -> Response:
     name = form.last("folder")
     if not (_place(session, name) / CERTIFICATE).is_file():
         raise InputError("That folder holds no release: there is no certificate in it.")
-    session.change(f"Opened the release {name}", analysed=name)
+    session.change(gettext("Opened the release {name}", name=name), analysed=name)
     return goto("/release")
 
 
@@ -193,7 +193,9 @@ class RecordChoice:
         """From the address of a page."""
         level = form.number("level") or 0.95
         if level not in LEVELS:
-            raise InputError(f"The level must be one of {', '.join(map(str, LEVELS))}.")
+            raise InputError(
+                "The level must be one of {levels}.", levels=", ".join(map(str, LEVELS))
+            )
         infer = form.get("infer") or usual
         if infer not in ("records", "population"):
             raise InputError("Intervals are about these records or about the population.")
@@ -235,7 +237,7 @@ class TableQuestion:
         """From the address of a page."""
         what = form.get("what") or "count"
         if what not in WHAT:
-            raise InputError(f"The numbers must be one of {', '.join(WHAT)}.")
+            raise InputError("The numbers must be one of {what}.", what=", ".join(WHAT))
         by = tuple(name for place, _ in PLACES for name in form.exact(place)[-1:] if name)
         if len(set(by)) < len(by):
             raise InputError("A table has every column once. Choose another one.")
@@ -425,9 +427,11 @@ def _model_job(request: Request, studio: Studio) -> Job:
     form = form_in(request)
     formula, family = form.get("formula"), form.get("family") or "linear"
     if not formula or len(formula) > MOST_LETTERS:
-        raise InputError(f"Write a formula of at most {MOST_LETTERS:,} letters.")
+        raise InputError(
+            "Write a formula of at most {most_letters:,} letters.", most_letters=MOST_LETTERS
+        )
     if family not in FAMILIES:
-        raise InputError(f"The family must be one of {', '.join(FAMILIES)}.")
+        raise InputError("The family must be one of {families}.", families=", ".join(FAMILIES))
     records = RecordChoice.of(form, usual="population").arguments()
     return studio.jobs.ask(
         analyst.model, lane="analyst", **release_of(studio), formula=formula, family=family,

@@ -30,6 +30,7 @@ from pramana.studio.view import (
     page,
     part,
     saved,
+    typed_number,
 )
 
 PAGES: Final = Pages()
@@ -186,7 +187,7 @@ async def _written(studio: Studio, *, make: bool, force: bool) -> Response:
     places = await asyncio.to_thread(api.surveys, session.folder)
     at = next(at for at, place in enumerate(places) if session.folder / place.name == folder)
     session.notice = gettext(
-        "The survey is in the folder %(folder)s. Its questions are fixed now.", folder=folder.name
+        "The survey is in the folder {folder}. Its questions are fixed now.", folder=folder.name
     )
     return goto(f"/surveys/{at}")
 
@@ -393,7 +394,7 @@ def _arranged(questions: list[dict[str, Any]], do: str) -> int | None:
 
 def _number(text: str) -> int | float | str:
     """A number where it reads as one; what else was typed stays for the check of the survey."""
-    digits = text.replace(",", "")
+    digits = typed_number(text)
     try:
         return int(digits) if re.fullmatch(r"-?\d{1,15}", digits) else float(digits)
     except ValueError:

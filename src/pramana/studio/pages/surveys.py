@@ -102,7 +102,7 @@ async def invite(request: Request, studio: Studio, form: Form) -> Response:
     definition, _ = await asyncio.to_thread(api.load_survey, folder)
     await asyncio.to_thread(api.invite, folder, definition, number, file, database=database)
     studio.session.notice = gettext(
-        "%(number)s codes are in %(file)s. Send one to each person, then remove the file.",
+        "{number} codes are in {file}. Send one to each person, then remove the file.",
         number=numeral(f"{number:,}"), file=file.name,
     )  # fmt: skip
     return goto(f"/surveys/{request.path_params['place']}")
@@ -121,9 +121,10 @@ async def close(request: Request, studio: Studio, form: Form) -> Response:
     )  # fmt: skip
     await asyncio.to_thread(studio.collectors.stop, (folder, survey.wave))
     name = str(to.relative_to(studio.session.folder))
-    studio.session.change(f"Closed a survey into {name}", analysed=name)
+    did = gettext("Closed a survey into {name}", name=name)
+    studio.session.change(did, analysed=name)
     studio.session.notice = gettext(
-        "The survey is closed. %(folder)s holds %(answers)s answers.",
+        "The survey is closed. {folder} holds {answers} answers.",
         folder=name, answers=numeral(f"{release.records:,}"),
     )  # fmt: skip
     return goto("/release")
