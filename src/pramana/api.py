@@ -1,4 +1,4 @@
-"""The verbs: each takes the frozen object before it and gives the next one.
+"""The verbs: each takes the immutable object of the previous verb and returns the next one.
 
     describe -> Schema;  design -> Plan;  protect -> Release;  load, verify
     audit, attack, compare, report: what could go wrong, and what is lost
@@ -124,26 +124,26 @@ def describe(
     suggest: bool = False,
     ranges: Mapping[str, tuple[float, float] | None] | None = None,
 ) -> Description:
-    """Look at a table and propose what each column is.
+    """Propose the role, domain and recoding of each column of a table.
 
     Args:
         table: a file or a data frame.
-        keys: columns by which a person could be recognised; they will be randomised. Where some
-            are given there are no others.
+        keys: columns by which a person could be recognised; they are randomised. If you name
+            keys, no other column becomes a key.
         sensitive: columns that an adversary does not know, released unchanged.
         public: columns that an adversary may know, released unchanged.
         identifiers: columns to drop.
         weight: the column of sampling weights.
-        household: the column that numbers households; it is dropped, and what their people have in
-            common is proposed to leave as it is or not at all.
-        k: recodings are suggested where fewer records than this hold a value.
+        household: the column with household numbers; it is dropped. Columns that all members of
+            a household share are proposed as unchanged or dropped.
+        k: recodings are suggested for values that fewer records have.
         suggest: suggest further keys in addition to the given ones.
-        ranges: the lowest and the highest number of columns of amounts, from what is public: they
-            are put on a grid, so that guarantees cover them. With ``None`` for the ends a range is
-            read off the data.
+        ranges: for columns of amounts, the lowest and the highest number by public knowledge. The
+            columns get a grid, so that guarantees cover them. ``None`` reads the ends off the
+            data.
 
     Returns:
-        A schema that also says why each role was suggested.
+        A schema, with the reason for each role.
     """
     return _describe(
         open_source(table),
@@ -167,14 +167,14 @@ def read(
     encoding: str | None = None,
     rename: bool = False,
 ) -> TableLike:
-    """A file as a table of an engine, by the name of one that reads files.
+    """Read a file as a table of an engine.
 
     Args:
-        path: where it lies.
-        engine: who does the work.
+        path: the file.
+        engine: the name of an engine that reads files.
         master: the cluster of the engine, if it has one.
-        encoding: of a text file, where it is not to be found out (``cp1252``).
-        rename: number columns that have one name (``age``, ``age_2``).
+        encoding: the encoding of a text file (``cp1252``); by default it is detected.
+        rename: make duplicate column names unique (``age``, ``age_2``).
     """
     names = [name for name, engine in ENGINES.items() if engine.reads_files]
     if engine not in names:
@@ -189,15 +189,15 @@ def read(
 
 
 def parts(path: str | Path) -> tuple[str, ...]:
-    """The sheets, data frames or tables that a file holds: ``people.xlsx#NAME`` reads one of them.
+    """The names of the sheets, data frames or tables in a file: ``people.xlsx#NAME`` reads one.
 
-    A file of a format that holds one table has none.
+    Empty for a format whose files hold a single table.
     """
     return parts_of(Path(path))
 
 
 def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> Preview:
-    """What was found when a table was opened, and its first records, for the owner's eyes.
+    """The first records of a table and the notices of its reader, for the owner only.
 
     Args:
         table: a file or data frame, or one that is open already.
@@ -225,22 +225,25 @@ def verify(
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Verdict:
-    """Check a release folder; with the original also that the records fit the matrices.
+    """Check a release folder; with the original data, test also that the records fit the matrices.
 
     Args:
-        folder: the release, by its folder or as it was loaded from there.
-        key: who must have signed it.
+        folder: the release folder, or a release loaded from it.
+        key: the public key of the signature.
         original: the original data, for the owner.
-        mechanism: for a release that withholds its matrices: those that were kept, as a file of
-            the steward's folder or in memory.
-        engine: who computes digests and looks at the records: ``local`` or ``spark``.
+        mechanism: the matrices of a release that withholds them, in memory or as a file of the
+            steward's folder.
+        engine: the engine that computes digests and reads the records: ``local`` or ``spark``.
         master: the cluster of the engine, if it has one.
-        progress: is called with the number of further records read.
-        say: is called with the name of each check.
+        progress: called with the number of further records read.
+        say: called with the name of each check.
     """
     place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
     if place is None:
-        raise InputError("Verified is a folder, and this release is in memory: save it to one.")
+        raise InputError(
+            "This release is in memory, and only folders can be verified. "
+            "Save it to a folder first."
+        )
     verdict = verify_folder(place, key=key, engine=engine, master=master, progress=progress)
     if original is None and mechanism is None:
         return verdict
@@ -270,13 +273,13 @@ def composable(release: Release, others: Sequence[Path]) -> list[Path]:
 
 
 def drawn(result: Estimate | Regression, *, identity: str = "chart") -> str:
-    """A table or a model as a chart: SVG to stand in a page, with a description in words.
+    """The chart of a table or a model as SVG for a page, with a description in words.
 
-    ``CHART_STYLE`` lays it out. Refused where a chart cannot show it: three columns, many values.
+    ``CHART_STYLE`` has its layout. Tables of three columns or of many values are refused.
 
     Args:
-        result: numbers with their intervals.
-        identity: of the chart in the page.
+        result: the estimates with their intervals.
+        identity: the ``id`` of the chart in the page.
     """
     from pramana.base.charts import fitting_svg
 
@@ -287,7 +290,7 @@ def drawn(result: Estimate | Regression, *, identity: str = "chart") -> str:
 
 
 def unchanged_records(release: Release | str | Path, original: TableLike) -> UnchangedRecords:
-    """How many records of the original data, and of the unique ones, stand in a release unchanged.
+    """The numbers of original records, and of unique ones, that a release contains unchanged.
 
     Args:
         release: a release or its folder.

@@ -5,7 +5,7 @@
     │   ├── InvalidNumber         a target or parameter out of its range      ValueError
     │   ├── InvalidSchema         the description of the columns is wrong     ValueError
     │   ├── InvalidMatrix         not a labelled stochastic matrix            ValueError
-    │   ├── SingularMatrix        the matrix cannot be undone                 ValueError
+    │   ├── SingularMatrix        the matrix has no inverse                   ValueError
     │   ├── InvalidTable          a file or data frame that cannot be read    ValueError
     │   ├── OutsideDomain         values that the schema does not list        ValueError
     │   ├── UnknownColumn         a column that is not there                  KeyError
@@ -15,7 +15,7 @@
     │   ├── TooLarge              more cells or categories than can be served ValueError
     │   └── MissingExtra          an optional library is not installed        ImportError
     ├── Infeasible                no mechanism meets the target               ValueError
-    ├── NotCovered                the theory does not speak of this case      ValueError
+    ├── NotCovered                no theorem covers this case                 ValueError
     └── DoesNotHold               a guarantee or a check fails: exit code 1   ValueError
         └── AlteredRelease        not as it was written; also a NotARelease   ValueError
 
@@ -158,7 +158,7 @@ class InvalidMatrix(InputError, ValueError):
 
 
 class SingularMatrix(InputError, ValueError):
-    """The matrix cannot be undone, so nothing can be estimated through it."""
+    """The matrix has no inverse, so that no estimate can be computed."""
 
 
 class InvalidTable(InputError, ValueError):
@@ -201,7 +201,7 @@ class Infeasible(PramanaError, ValueError):
 
 
 class NotCovered(PramanaError, ValueError):
-    """The theory behind a guarantee does not speak of this mechanism."""
+    """No theorem gives the guarantee for this mechanism."""
 
 
 class DoesNotHold(PramanaError, ValueError):
@@ -237,10 +237,10 @@ _UNHEARD: Final = ContextVar[tuple[type[Warning], ...]]("unheard", default=())
 
 @contextmanager
 def unheard(*kinds: type[Warning]) -> Iterator[None]:
-    """In here warnings of these kinds are of nothing that leaves, as of releases that are tried.
+    """Suppress warnings of these kinds, such as those about trial releases.
 
-    Filters of warnings are those of a whole process, and a thread that was left off may put back
-    older ones at any time. So the context says it too, which threads are given when they begin.
+    Warning filters belong to the whole process, and a thread that ends late may restore older
+    filters. A context variable therefore says the same; threads receive it when they start.
     """
     token = _UNHEARD.set((*_UNHEARD.get(), *kinds))
     try:
@@ -253,7 +253,7 @@ def unheard(*kinds: type[Warning]) -> Iterator[None]:
 
 
 def is_heard(kind: type[Warning]) -> bool:
-    """Whether nobody said that warnings of this kind are of nothing that leaves."""
+    """Whether warnings of this kind are shown: not inside ``unheard``."""
     return not issubclass(kind, _UNHEARD.get())
 
 

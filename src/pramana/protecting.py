@@ -2,10 +2,10 @@
 
 ``protect`` reads from top to bottom:
 
-1. refuse what would fail later: places that are taken, a ledger with a seed;
-2. open the table, once, hold it against the plan, and refuse columns that undo the release;
-3. lay out the released records: randomise, shuffle, add noise, cast to the types that leave;
-4. where the data decide how much changes, count unchanged records, and again on a permuted copy;
+1. refuse arguments that would fail later: outputs that exist, a ledger with a seed;
+2. open the table once, compare it with the plan, and refuse columns that undo the release;
+3. prepare the released records: randomise, shuffle, add noise, convert to the output types;
+4. if the number of changes depends on the data, count unchanged records, also on a permuted copy;
 5. make the certificate and enter it in the ledger;
 6. write the records, a batch at a time, into a folder that appears whole or not at all;
 7. read the release back, and tell the owner how many records are unchanged.
@@ -235,9 +235,9 @@ def _require_ledger(
 
 
 def _released_records(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-    """The released records in the types that leave, and the plan with the numbers of this table.
+    """The released records in the output types, and the plan with the numbers of this table.
 
-    The steps are laid out here. Batches flow when the records are written.
+    This prepares the steps. Batches are processed when the records are written.
     """
     records, plan = plan.method.release(plan, opened, keystream)
     records = with_noise(records, plan.schema, keystream)

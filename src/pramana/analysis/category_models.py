@@ -88,7 +88,7 @@ class CategoryModel:
         return x, np.tile((1.0, 0.0, 0.0), (len(x), 1))
 
     def probabilities(self, design: FloatArray, coefficients: FloatArray) -> FloatArray:
-        """The probability of each category, one row a row of the model matrix."""
+        """The probability of each category, one row per row of the model matrix."""
         if self.family == "multinomial":
             x, _ = self.rows(design, np.zeros(len(design), dtype=np.int64))
             return LINKS["multinomial"](x @ coefficients)[0]

@@ -90,7 +90,7 @@ class Unchanged(Channel):
     """A column that was released unchanged: positions are only merged or left out."""
 
     def along(self, verb: Verb, table: FloatArray) -> FloatArray:
-        """Merge, or spread what a group counts; entries are 0 and 1, one to a row."""
+        """Merge, or spread what a group counts; entries are 0 and 1, one to per row."""
         if self.axis.whole or verb in ("forward", "backward", "squared"):
             return table
         member = self.axis.membership

@@ -104,7 +104,7 @@ class Estimate(DataFrames):
         why: One sentence: how the method was chosen and what its errors mean.
         level: The level of the intervals.
         infer: ``records`` or ``population``.
-        estimate: One number a cell, shaped by the labels; so are the next three.
+        estimate: One number per cell, shaped by the labels; so are the next three.
         se: Standard errors of the unbiased estimates.
         low: Lower ends of the intervals.
         high: Upper ends of the intervals.
@@ -247,7 +247,7 @@ class Estimate(DataFrames):
 
     @property
     def cells(self) -> Iterator[Form]:
-        """One mapping a cell: its labels, then estimate, se, low, high.
+        """One mapping per cell: its labels, then estimate, se, low, high.
 
         Where the estimate was shrunk, the unbiased one comes after it.
         """
@@ -447,14 +447,14 @@ class Estimate(DataFrames):
         }
 
     def to_arrow(self) -> pa.Table:
-        """One row a cell."""
+        """One row per cell."""
         columns = self._label_columns(len(self.by))
         for name in self.figures:
             columns[name] = pa.array(getattr(self, name).ravel())
         return pa.table(columns)
 
     def _label_columns(self, number: int) -> Form:
-        """The labels of the first columns, one row a combination."""
+        """The labels of the first columns, one row per combination."""
         grid = np.indices(self.estimate.shape[:number]).reshape(
             number, math.prod(self.estimate.shape[:number])
         )
@@ -464,7 +464,7 @@ class Estimate(DataFrames):
         }
 
     def conf_int(self) -> Any:
-        """The ends of the intervals, one row a cell, as a data frame like ``to_frame``."""
+        """The ends of the intervals, one row per cell, as a data frame like ``to_frame``."""
         return frame_of(self.to_arrow().select([*self.names, "low", "high"]), self.like)
 
     def to_wide(self, figure: str = "estimate") -> Any:

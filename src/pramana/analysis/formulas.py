@@ -161,7 +161,7 @@ class ModelCells:
     """Released records by cells, and the original values that each cell can have.
 
     Attributes:
-        table: One row a cell: kept columns and sums.
+        table: One row per cell: kept columns and sums.
         names: The randomised columns.
         truths: Their values; ``None`` where an original value is left out of the model.
         undone: For each factor its rows, and the row that each cell has (CorrectedScores).

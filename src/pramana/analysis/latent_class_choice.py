@@ -237,8 +237,8 @@ class ReportsWithUnchanged:
     Attributes:
         sizes: The number of values of each axis; unchanged ones come last.
         features: What can be seen; unchanged columns come last, as they are.
-        sets: For each set the records that report it, and their answers, one row a record.
-        unchanged: One array of codes an unchanged column, one code a record.
+        sets: For each set the records that report it, and their answers, one row per record.
+        unchanged: One array of codes an unchanged column, one code per record.
     """
 
     dear: ClassVar[bool] = True

@@ -146,8 +146,8 @@ class AnsweredCells:
     """Released cells of answers with equally many features.
 
     Attributes:
-        rows: One row a cell: for each of its features the row of the value seen, with all features
-            stacked one below the other.
+        rows: One row per cell: for each of its features the row of the value seen, with all
+            features stacked.
         counts: How often each cell was released.
         base: The ``base`` of each cell.
         gain: The ``gain`` of each cell.

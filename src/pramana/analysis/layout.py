@@ -179,7 +179,7 @@ class Layout:
         return places
 
     def table(self, cells: ArrayLike, numbers: ArrayLike) -> FloatArray:
-        """The released table from cells (one row a cell, codes in the order of ``columns``).
+        """The released table from cells (one row per cell, codes in the order of ``columns``).
 
         ``numbers`` are counts, or sums of anything that adds up.
         """
@@ -201,13 +201,13 @@ class Layout:
         return places
 
     def codes_of(self, axis: Axis) -> IntArray:
-        """The code of each position of an axis in each of its columns, one row a column."""
+        """The code of each position of an axis in each of its columns, one row per column."""
         return cell_codes([self.labels[name] for name in axis.columns], axis.cells)
 
     # -- from the estimate to the columns asked for ----------------------------------------
 
     def lay_out(self, grouped: ArrayLike) -> FloatArray:
-        """A table with one axis a column of ``by``; combinations that cannot exist hold 0."""
+        """A table with one axis per column of ``by``; combinations that cannot exist hold 0."""
         values = np.asarray(grouped, dtype=np.float64).reshape(self.grouped_shape)
         names, index, sizes = self._asked
         spread = np.zeros([len(self.labels[name]) for name in names])

@@ -87,7 +87,7 @@ class Answers:
 
     Attributes:
         features: Places of the features, in the order of the columns of ``cells``.
-        cells: One row a cell that was released, one code a feature.
+        cells: One row per cell that was released, one code a feature.
         counts: How often each was released.
         base: See the head of the module.
         gain: See the head of the module.

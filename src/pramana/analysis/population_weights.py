@@ -65,7 +65,7 @@ each.
 
 @dataclass(frozen=True, eq=False)
 class PopulationWeights:
-    """One weight a record: how much it counts in another population, or for a task.
+    """One weight per record: how much it counts in another population, or for a task.
 
     Attributes:
         table: The records, synthetic or released.

@@ -333,7 +333,7 @@ class Release:
         """The mean of a column of numbers, by groups of the original table.
 
         ``method`` is ``unbiased``, ``shrunk`` towards common means, or ``auto``: the better one.
-        Of several columns the means stand in one table. ``margins`` are published totals by column
+        The means of several columns are in one table. ``margins`` are published totals by column
         and value, to which the estimate is calibrated: a mapping, or a file with the columns
         column, value and total. The other arguments are those of ``crosstab``.
         """

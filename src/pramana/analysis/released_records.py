@@ -103,7 +103,7 @@ T = TypeVar("T", bound=Sized)
 
 @dataclass(frozen=True, eq=False)
 class ReleasedCells:
-    """One row a cell with its sums, the codes of its columns, and the axes."""
+    """One row per cell with its sums, the codes of its columns, and the axes."""
 
     table: pa.Table
     codes: dict[str, Codes]
@@ -150,7 +150,7 @@ class ReleasedRecords:
 
     @cached_property
     def rounds(self) -> dict[str, FloatArray]:
-        """The counts of each round, one axis a column, of a release that holds counts."""
+        """The counts of each round, one axis per column, of a release that holds counts."""
         mechanism, schema = self.certificate.mechanism, self.certificate.schema
         assert isinstance(mechanism, ShuffledRounds)  # noqa: S101 - the kind says so
         table = self.opened.to_arrow()

@@ -233,7 +233,7 @@ def draw_given(
     *,
     group: int = 0,
 ) -> list[IntArray]:
-    """The values of each record given the values seen: one feature an axis, one code a record.
+    """The values of each record given the values seen: one feature an axis, one code per record.
 
     First the class, by the likelihood of the values seen; then each axis within the class. An axis
     that was seen as it is stays as it is. Each group of records has its own random numbers.

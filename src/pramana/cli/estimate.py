@@ -357,7 +357,7 @@ MOST_ROWS = 200
 
 
 def show_estimate(estimate: Estimate, labels: Labels) -> None:
-    """One row a cell; codes, by which cells are asked for, with their labels."""
+    """One row per cell; codes, by which cells are asked for, with their labels."""
     console = out()
     words = estimate.words
     cells = list(estimate.cells)

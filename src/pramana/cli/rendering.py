@@ -225,9 +225,9 @@ def plan_made(plan: Plan, made: Certificate) -> Form:
 
 
 def show_promises(console: Console, plan: Plan, made: Certificate | None = None) -> None:
-    """Each guarantee in words, with what was asked, and the expected error.
+    """Print each guarantee with its target, and the expected error.
 
-    Of a release that was ``made`` with a seed, what its certificate leaves out is said to be.
+    If a release was ``made`` with a seed, guarantees that its certificate omits are marked.
     """
     seeded = made is not None and made.reproducible
     kept = {claim.name for claim in made.claims} if made is not None and seeded else set()

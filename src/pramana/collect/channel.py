@@ -157,10 +157,10 @@ class Draw:
 
     @property
     def kept_answers(self) -> list[float]:
-        """The probabilities that the true answer to a single question is sent.
+        """The probability, for each question, that the answer sent is the true one.
 
-        Cells that agree in one question differ in another, so that some answers come out as they
-        were by chance. A question with one possible answer does not count.
+        A cell that replaces the true one may have the same answer to one question and another
+        answer to the next. Such answers count as true ones. Questions with one answer are left out.
         """
         agreeing = set()
         for column in zip(*self.cells, strict=True):

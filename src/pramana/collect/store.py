@@ -106,7 +106,7 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Stir what this process has kept, and close the database."""
+        """Write the records of this process in random order, and close the database."""
 
     def _retried(self, do: Callable[[], Done]) -> Done:
         with self._turns:
@@ -282,9 +282,9 @@ class SqliteStore(Store):
             return not busy
 
     def close(self) -> None:
-        """Stir what this process has kept, fold the log of transactions into the file, and close.
+        """Write records of this process in random order, merge the log into the file, and close.
 
-        Folding would keep the order of answers in the log of a killed collector.
+        After a killed collector, merging would store the order of answers that the log has.
         """
         with suppress(sqlite3.OperationalError):  # another process has it open, and will stir
             if not self._fresh and self._found_log:
@@ -424,7 +424,7 @@ class PostgresStore(Store):
         return True
 
     def close(self) -> None:
-        """Stir what this process has kept, and close the connection."""
+        """Write the records of this process in random order, and close the connection."""
         if self._fresh and not self._database.closed:
             self.stir()
         self._database.close()

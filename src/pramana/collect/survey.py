@@ -515,7 +515,7 @@ def survey_toml(form: Mapping[str, Any]) -> str:
 
 
 def _check_words(words: Mapping[str, str]) -> None:
-    """Refuse words that the page does not have, or that leave out what is filled in."""
+    """Refuse texts that the page does not have, or that omit a placeholder."""
     for word, text in words.items():
         if word not in WORDS:
             raise InvalidSchema("[words] has an unknown entry '{word}'.", word=word)

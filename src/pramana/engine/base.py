@@ -164,16 +164,16 @@ class Engine(Protocol):
         """The same files, with summaries made by threads or workers of the engine."""
 
     def serves(self, source: object) -> bool:
-        """Whether this is a table of this engine; by its name, so that nothing is imported."""
+        """Whether this is a table of this engine, by the name of its class: without an import."""
 
     def open(self, source: TableLike, *, schema: Schema | None = None) -> OpenedTable:
-        """Open a table that it serves; with a schema, one that has exactly its columns."""
+        """Open a table of this engine; with a schema, the table must have exactly its columns."""
 
     def table(self, opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:
         """The table with the five verbs; values of ``coded`` columns will be looked up."""
 
     def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-        """One row a combination of values, with ``n``, ``w``, ``ww`` and those of a value."""
+        """One row per combination of values, with ``n``, ``w``, ``ww`` and the sums of a value."""
 
     def empty_like(self, source: TableLike) -> TableLike | None:
         """An object of the same kind without records, to give the same kind back."""
@@ -322,7 +322,7 @@ class SumsAsked:
 
 
 def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-    """One row a combination, with the sums that estimates need, each under its :func:`sum_name`."""
+    """One row per combination, with the sums for estimates, each under its :func:`sum_name`."""
     return engine_for(opened).sums(opened, asked)
 
 

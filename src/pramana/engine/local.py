@@ -136,7 +136,7 @@ class LocalTable(SteppedTable):
     def _shuffled(
         self, parts: Iterator[Part], schema: pa.Schema, step: Shuffle, progress: Progress | None
     ) -> Iterator[Part]:
-        """The same records in their new order, one part a row group of the file to come."""
+        """The same records in their new order, one part per row group of the file to come."""
         shuffler = Shuffler(
             schema,
             keystream=step.keystream,
@@ -229,7 +229,7 @@ LOCAL: Final = LocalEngine()
 
 
 def open_relation(relation: Any) -> OpenedTable:
-    """The answer of a relation, asked for once: another time it may be another."""
+    """The rows of a relation, read once: a second query may return other rows."""
     require_distinct_names(relation.columns, where="the relation")
 
     with _quiet_database():
@@ -291,7 +291,7 @@ DUCKDB: Final = DuckdbEngine()
 
 
 def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-    """One row a combination of values, with the sums that estimates need."""
+    """One row per combination of values, with the sums that estimates need."""
     import duckdb
 
     value, weight, names = asked.value, asked.weight, opened.schema.names

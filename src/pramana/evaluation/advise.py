@@ -1,11 +1,11 @@
-"""Advice: every method tried on the steward's own table and questions, and which one to take.
+"""Advice: try every method on the steward's table and questions, and recommend one.
 
-Each method is aimed at the same chance (one in k, as its own guarantee says it), tried on the
-table, attacked, and asked the owner's questions: tables, means and models. Nothing is published. A
-method that cannot answer a question is out. Of those that link nobody beyond the chance the one
-with the least error is recommended; ties go to the guarantee that holds whatever the data are. No
-method is recommended if the best one is not usable: a question has a median error above
-``PRECISE``, or a typical table one above ``USABLE``. Changes of the schema are tried then.
+All methods have the same target probability, one in k. Each makes a trial release, which is
+attacked and answers the owner's questions: tables, means and models. Nothing is published. A
+method that cannot answer a question is left out. Of the methods that link nobody with a larger
+probability, advice recommends the one with the least error. Ties go to a guarantee that holds for
+all data. No method is recommended if the best one has a median error above ``PRECISE`` for a
+question, or above ``USABLE`` for a typical table. Advice then tries changes of the schema.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class AttackName(StrEnum):
 
 
 class MissingValues(StrEnum):
-    """What a missing value is to someone who looks for a person."""
+    """The value that an attacker compares with a missing one."""
 
     CATEGORY = "category"
     """A unique value: it equals only itself."""

@@ -86,7 +86,7 @@ class Answer:
     Attributes:
         columns: what is crossed.
         labels: of each column.
-        original: counts of records, one axis a column.
+        original: counts of records, one axis per column.
         released: the same from the release; ``None`` where it does not answer.
         estimated: whether it was estimated, or counted at face value.
     """

@@ -195,7 +195,7 @@ class Propensity:
 def propensity(
     original: Sequence[Codes], released: Sequence[Codes], sizes: Sequence[int]
 ) -> Propensity:
-    """From codes, one array a column; records that look alike are fitted together."""
+    """From codes, one array per column; equal records are fitted together."""
     if len(original) != len(released) or not original:
         raise InvalidTable("Both tables must have the same columns, at least one.")
     whole = [np.concatenate(pair) for pair in zip(original, released, strict=True)]

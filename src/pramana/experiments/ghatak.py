@@ -1,7 +1,7 @@
-"""Inverse-frequency post-randomisation again [Ghatak, Sec. 3 and 4].
+"""The experiments on inverse-frequency post-randomisation [Ghatak, Sec. 3 and 4].
 
-Table 1 (block sizes), the matrix of the example, its simulation, and what its method alone leaves
-open: a block-mate that is rare itself.
+They are Table 1 (block sizes), the matrix of the example, its simulation, and a case that the
+method of the paper does not cover: a block with two rare values.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ Form = Literal["numeric", "dummy"]
 
 
 def levels_of(shape: Sequence[int]) -> IntArray:
-    """The levels of every cell, one row a cell, in the order of their numbers.
+    """The levels of every cell, one row per cell, in the order of their numbers.
 
     >>> levels_of((2, 2)).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -47,7 +47,7 @@ def levels_of(shape: Sequence[int]) -> IntArray:
 
 
 def features(shape: Sequence[int], *, form: Form) -> FloatArray:
-    """One row a cell, without the constant: a column a variable, or one for each later level."""
+    """One row per cell, without the constant: a column a variable, or one for each later level."""
     levels = levels_of(shape)
     if form == "numeric":
         return levels.astype(np.float64)
@@ -91,7 +91,7 @@ class Insured:
     """Levels of the four variables, the cost of a year, and the weight of each record.
 
     Attributes:
-        levels: One array a variable.
+        levels: One array per variable.
         cost: The cost of a year.
         weight: How many people a record represents, with a mean of 1.
         words: Where they come from.

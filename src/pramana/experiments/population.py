@@ -60,7 +60,7 @@ EXAMPLE = 5000
 
 
 def make_population(records: int = 100_000, *, keystream: Keystream) -> pa.Table:
-    """A table of people, one record a person.
+    """A table of people, one record per person.
 
     >>> people = make_population(1_000, keystream=Keystream.from_seed(1))
     >>> people.num_rows, people.column_names[:4]

@@ -276,7 +276,7 @@ class Guarantee(Protocol):
 
     @property
     def against_outsiders(self) -> bool:
-        """Whether it holds only against who does not know sensitive columns of a person."""
+        """Whether it assumes an attacker who does not know the person's sensitive columns."""
         return False
 
     @property
@@ -303,7 +303,7 @@ class OneInK(Guarantee):
         return self.k >= other.k
 
     def impossible(self, evidence: Evidence) -> str | None:
-        """Nobody hides among more records than share the columns released unchanged."""
+        """The reason why k exceeds the anonymity set: records that share the unchanged columns."""
         if self.k <= evidence.anonymity_set:
             return None
         return f"the anonymity set has only {evidence.anonymity_set:,} records"
@@ -320,11 +320,11 @@ class OneInK(Guarantee):
 
     @property
     def against_outsiders(self) -> bool:
-        """What is no key stays with its record: sensitive columns are taken as unknown."""
+        """True: sensitive columns stay with their record and are assumed to be unknown."""
         return self.hides_anybody
 
     def household(self, members: int) -> Mapping[str, float]:
-        """Chances of its people add up: k / m, and never below 1."""
+        """k / m, at least 1: the probabilities of the members add up."""
         return {"k": max(1.0, float_down(Fraction(self.k) / members))} if self.hides_anybody else {}
 
 

@@ -1,10 +1,10 @@
 """Claims: what is asked of a guarantee and what is attained, for design, certificate, verification.
 
-This is the one place where the needs of a guarantee are compared with the evidence; what is not
-covered is refused. A claim also says in words what its guarantee does not cover, and what it gives
-a household (docs/proofs/households.md): the household's number is dropped, and its records are
-randomised and shuffled apart. A household of m is found if one of its m people is, so that
-probabilities add up; and it changes m records, so that epsilons do.
+Only this module compares the needs of a guarantee with the evidence. It refuses cases that no
+theorem covers. A claim also states what its guarantee does not cover, and what it guarantees for a
+household (docs/proofs/households.md). The household number is dropped, and the records of a
+household are randomised and shuffled separately. An attacker finds a household of m people by
+finding any of them, so that probabilities add up. It changes m records, so that epsilons add up.
 
 ``GUARANTEES`` has the guarantees by name, as certificates list them. A guarantee from outside comes
 by ``GUARANTEES.register(name, kind)``, or by an entry point of the group ``pramana.guarantees``.

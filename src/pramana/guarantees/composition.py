@@ -1,27 +1,27 @@
 """What several releases of the same people guarantee together.
 
-Random numbers are fresh and every release has its own shuffle. Two cases:
+Every release has independent random numbers and a separate shuffle. There are two cases:
 
-- *Apart*: no release shows unchanged a column that another one has; and if one shows a sensitive
-  column, the other one shows nothing and randomises no sensitive one. Nothing ties a record of one
-  to a record of the other. Each release keeps its own k, all records of a person together are found
-  with probability at most 1 / (k1 k2 ...), and privacy losses add.
-- *Tied*: a column that one shows unchanged is in another one too, unchanged or randomised, under
-  whatever name; or one shows a sensitive column, and the other one shows any or randomises a
-  sensitive one: a value that nobody is assumed to know may go with any other. Whoever can tell
-  which records belong together sees one channel that releases both: local epsilons add,
-  k = 1 + (n - 1) m1 m2, and central privacy follows from the product of the blanket laws. Central
-  epsilons may not be added there. n is the smallest group that all columns form which some release
-  shows: it is known if the fingerprints say that all show the same of each person, and 1 otherwise.
+- *Apart*: no column that one release shows unchanged is in the other one. If one shows a sensitive
+  column, the other one shows no column and randomises no sensitive one. No record of one release
+  can then be linked to a record of the other. Each release keeps its k, an attacker finds all
+  records of a person with probability at most 1 / (k1 k2 ...), and privacy losses add.
+- *Tied*: a column that one release shows unchanged is in the other one, unchanged or randomised,
+  under any name. Or one release shows a sensitive column, and the other one shows any column or
+  randomises a sensitive one: an unknown value may be associated with any other. An attacker who
+  links the records sees one channel that releases both: local epsilons add,
+  k = 1 + (n - 1) m1 m2, and central privacy follows from the product of the blanket distributions.
+  Central epsilons must not be added. n is the size of the smallest group by all columns that some
+  release shows. It is known if the fingerprints prove that all releases show the same values of
+  each person, and 1 otherwise.
 
-Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
-published matrices have no rule, those whose matrices were made from the data none for epsilon.
-Waves of a panel do not have fresh random numbers, and have none either.
+Local epsilons add in both cases. Groups of tied releases are apart from each other. No rule covers
+releases without published matrices; matrices made from the data have a rule for k only. No rule
+covers waves of a panel, because their random numbers are not independent.
 Proofs: docs/proofs/composition_proof.md.
 
-An :class:`Outline` is what composition needs of a mechanism; a :class:`Disclosure` is a release
-with its outline, its anonymity set, its unchanged columns, and what it guarantees by itself. Both
-are written into ledgers, so that releases compose without their tables.
+An :class:`Outline` has what composition needs of a mechanism. A :class:`Disclosure` is a release
+with its outline, anonymity set, unchanged columns and guarantees. Ledgers store both.
 """
 
 from __future__ import annotations
@@ -635,7 +635,7 @@ class TiedReleases:
     def uncounted(self) -> tuple[str, ...]:
         """The columns that leave the anonymity set unknown, if it is 1 for lack of knowledge.
 
-        In an anonymity set that a member states to be 1 nothing is lost.
+        Empty if the anonymity set of a member is 1: composition then changes nothing.
         """
         if len(self.members) == 1 or self.anonymity_set > 1:
             return ()

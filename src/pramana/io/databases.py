@@ -158,7 +158,7 @@ def _batches(cursor: Any) -> Iterator[pa.Table]:
 
 
 def _value(value: Any) -> Any:
-    """Numbers of any precision as numbers of a table; what is no value of one as text."""
+    """Numbers of any precision as numbers of a table; other values as text."""
     if isinstance(value, decimal.Decimal):
         return float(value)
     if value is None or isinstance(value, bool | int | float | str) or hasattr(value, "isoformat"):

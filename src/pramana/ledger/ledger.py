@@ -131,10 +131,10 @@ class LedgerEntry:
     release: str | None = None
 
     def same_table(self, other: LedgerEntry) -> bool:
-        """Whether both may be of the same people; in doubt they are.
+        """Whether the tables of both entries may describe the same people.
 
-        The same name; a column that only the same people can have, whatever it is called; or as
-        many records, unless both have names and these differ.
+        They may if they have the same name, or a column that only the same people can have (under
+        any name), or as many records unless both have names and these differ.
         """
         if self.people is not None and self.people == other.people:
             return True

@@ -121,7 +121,7 @@ class Step:
 
     @property
     def cells(self) -> tuple[tuple[Label, ...], ...]:
-        """The same, each with one value a column."""
+        """The same, each with one value per column."""
         return as_cells(self.labels, len(self.columns))
 
     @property
@@ -254,7 +254,7 @@ class AttributeSet:
 
     @property
     def cells(self) -> tuple[tuple[Label, ...], ...]:
-        """The labels of the matrix, each as a tuple with one value a column."""
+        """The labels of the matrix, each as a tuple with one value per column."""
         return as_cells(self.matrix.labels, len(self.columns))
 
     @property
@@ -385,7 +385,7 @@ class ShuffledRounds(AttributeSampler):
         return ()
 
     def rows(self, records: int) -> int:
-        """One row a cell, however many records there are."""
+        """One row per cell, however many records there are."""
         del records
         return sum(one.matrix.size for one in self.sets)
 
@@ -436,7 +436,7 @@ MIDDLE = np.uint64(2**63)  # the word by which a bin that is released as a numbe
 
 
 def table_of_rounds(schema: Schema, mechanism: ShuffledRounds) -> pa.Table:
-    """One row a cell: its values, nothing in columns outside its round, and the round."""
+    """One row per cell: its values, nothing in columns outside its round, and the round."""
     rows = mechanism.rows(0)
     starts = np.cumsum([0, *(asked.matrix.size for asked in mechanism.sets)])
     columns: dict[str, pa.Array] = {}

@@ -154,7 +154,7 @@ class StepCodec:
         return self._straight or self._cells.orderly
 
     def cells(self, parts: Sequence[Codes]) -> Codes:
-        """One code a record from those of each column; refuses impossible combinations."""
+        """One code per record from those of each column; refuses impossible combinations."""
         if self._straight:
             return parts[0]
         cells = self._cells.codes(parts)
@@ -279,7 +279,7 @@ class Reporter(Randomiser):
         words = self.keystream.words(Stream("report"), position, records)
         columns = [self.schema.column(name) for name in self._names]
         most = max(len(column.labels) for column in columns)
-        # One row a column, and one more for what sets of fewer columns lack.
+        # One row per column, and one more for what sets of fewer columns lack.
         original = np.zeros((len(columns) + 1, records), dtype=code_dtype(most))
         for row, column in enumerate(columns):
             original[row] = self.codes(column, batch, position)

@@ -51,7 +51,7 @@ def check_labels(labels: tuple[Label, ...]) -> None:
 
 
 def as_cells(labels: Sequence[Label], width: int) -> tuple[tuple[Label, ...], ...]:
-    """The labels of a matrix on several columns, each as a tuple with one value a column."""
+    """The labels of a matrix on several columns, each as a tuple with one value per column."""
     if width > 1:
         return tuple(labels)
     return tuple(label if isinstance(label, tuple) else (label,) for label in labels)

@@ -1,6 +1,6 @@
 """Groups of at least k similar records [Wei, sec. 3.1].
 
-``cluster`` is the public face: an array or data frame of numbers in, one label a record out.
+``cluster`` is the public face: an array or data frame of numbers in, one label per record out.
 ``form_groups`` is the same for keys of all kinds, with the quality of the result.
 
 The default merges whole cells of equal records in Ward's way and then regroups the members of
@@ -193,10 +193,10 @@ def cluster(
     strata: ArrayLike | None = None,
     seed: int = 0,
 ) -> IntArray:
-    """One label a record, such that every group has at least k records.
+    """One label per record, such that every group has at least k records.
 
     Args:
-        points: an array or data frame of numbers, one row a record. Columns are standardised;
+        points: an array or data frame of numbers, one row per record. Columns are standardised;
             a missing value (nan) is one unit away from all others along a separate axis.
         k: the least number of records in a group.
         method: ``default``, ``greedy``, ``mdav`` or ``cells`` (whole cells of equal records).

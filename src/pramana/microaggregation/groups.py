@@ -11,7 +11,7 @@ serve them all:
   category is one more category;
 - a response is standardised and multiplied by sqrt(w) [Wei, eq. 4].
 
-A partition is one label a record. Every release and every attack shuffles its records before it
+A partition is one label per record. Every release and every attack shuffles its records before it
 groups them. For trials, groups are therefore computed for the records sorted by their values, and
 each caller puts them back into its order.
 """
@@ -248,7 +248,7 @@ def search_space(points: FloatArray) -> FloatArray:
 
 
 def cells_of(points: FloatArray) -> IntArray:
-    """One label a record: equal records, and only those, share it."""
+    """One label per record: equal records, and only those, share it."""
     if points.shape[1] == 0:
         return np.zeros(len(points), np.int64)
     return joint_groups(list(points.T))

@@ -4,10 +4,10 @@ Whoever made a folder may have put a link, a pipe or a device where a file is ex
 that leads elsewhere. Nothing is opened before it is known to be a regular file of the folder, and
 no more of it is read than the certificate states.
 
-The steward's folder is apart from the release. It holds the matrices that the records really
-passed, which a later audit needs and a certificate may withhold. It is readable by its owner alone,
-and written before the release appears. The key of the randomness is kept nowhere: with that key
-every record could be traced.
+The steward's folder is separate from the release. It holds the matrices that randomised the
+records: an audit needs them, and the certificate may withhold them. Only its owner can read it. It
+is written before the release appears. The key of the random numbers is not stored: with it, every
+record could be traced.
 """
 
 from __future__ import annotations

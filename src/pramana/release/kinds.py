@@ -35,14 +35,14 @@ class Kind:
         shows_matrices: whether the certificate holds the matrices, for everyone to undo.
         withholds_matrices: whether there are some that only the owner has.
         grouped: whether keys are replaced within groups of records.
-        whole: whether every record tells all of its columns, and not one set that it names.
+        whole: whether every record contains all columns, and not only one attribute set.
         counted: whether rows are cells with their counts, and not records.
         mechanism: reads the matrices of a certificate from their parsed JSON and its schema.
         treatment: what was done to columns that are not released unchanged.
-        anonymity_set: among whom a person hides, where that is not all who share what may be known;
-            ``{inside}`` becomes these.
-        offers: what everyone can compute guarantees from, beyond matrices, records and anonymity
-        set. owner_knows: what the owner can compute guarantees from, beyond what everyone can.
+        anonymity_set: the anonymity set in words, if it is not everybody with the same values of
+            known columns; ``{inside}`` becomes these people.
+        offers: evidence that everyone has, in addition to matrices, records and anonymity set.
+        owner_knows: evidence that only the owner has.
         tells: the figures of its certificates that only the owner can count, whatever the method.
         least_error: where certificates state the standard error of a column once, the least;
             else they state one for each value.

@@ -388,7 +388,7 @@ def measure_unchanged(
 
 
 def unchanged_of(original: Words, released: Words) -> UnchangedRecords:
-    """From one number a record: equal records have equal numbers."""
+    """From one number per record: equal records have equal numbers."""
     values, counts = np.unique(original, return_counts=True)
     ordered = np.sort(released)
     first = np.searchsorted(ordered, values, side="left")
@@ -410,7 +410,7 @@ def whole_set(columns: Sequence[Column]) -> str:
 def _record_numbers(
     columns: Sequence[Column], table: OpenedTable, names: list[str], limit: int, *, released: bool
 ) -> Words:
-    """One number a record; those above the limit are left out."""
+    """One number per record; those above the limit are left out."""
 
     def numbers(batches: Iterable[pa.RecordBatch]) -> Words:
         parts = [np.zeros(0, np.uint64)]
@@ -427,9 +427,9 @@ def _record_numbers(
 
 
 def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bool) -> Words:
-    """One number a record: the same for records that agree in all of these columns.
+    """One number per record: equal for records with equal values in all of these columns.
 
-    The sum of a pseudorandom number for each value, other ones in each column.
+    It is the sum of pseudorandom numbers, one for each value of each column.
     """
     total = np.zeros(batch.num_rows, np.uint64)
     for place, column in enumerate(columns, start=1):
@@ -438,7 +438,7 @@ def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bo
 
 
 def _column_numbers(column: Column, array: pa.Array, place: int, *, released: bool) -> Words:
-    """By codes where there is a domain, else by the values themselves."""
+    """A pseudorandom number per record, of its code if the column has a domain, or of its value."""
     if column.coded:
         try:
             codes = (encode_released if released else encode)(column, array)

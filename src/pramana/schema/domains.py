@@ -249,7 +249,7 @@ class NumberGrid(Categories):
 
 
 def _require_numbers(entry: str, numbers: Sequence[Label]) -> None:
-    """Refuse what is no finite number; a step must be above 0."""
+    """Refuse values that are not finite numbers, and steps that are not above 0."""
     for number in numbers:
         require(
             _is_finite(number),

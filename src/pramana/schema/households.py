@@ -21,11 +21,11 @@ from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, IntArray
 
 BY_CHANCE = 1e-3
-"""A column is of the household if people agree by chance in all of them less often than that."""
+"""In a household column, all households agree by chance with at most this probability."""
 
 
 SLIPS = 0.02
-"""A column is of the household, too, if no more of them differ, and ten times as many by chance."""
+"""Members may differ in this share of households; by chance, ten times as many would."""
 
 
 def households_of(table: OpenedTable, name: str) -> IntArray:
@@ -56,14 +56,11 @@ def people_in_identified_households(homes: IntArray, values: IntArray) -> int:
 
 
 def require_unlinked(schema: Schema, table: OpenedTable) -> None:
-    """Refuse columns of the household that are drawn anew, or that tell which records are of one.
+    """Refuse household columns that are randomised, or that identify households.
 
-    They are those that are the same for all of every household who have a value, or of all but a
-    few: neither a slip in one record nor an empty field must hide that incomes number the rest. So
-    are those whose values are often shared by people of one household and by nobody else, whatever
-    its other people have. Those that leave as they are must not together tell several people of a
-    household from all of every other one, and must be taken to be known: who knows who lives with
-    whom knows that they agree.
+    docs/proofs/households.md defines household columns. The unchanged ones together must not
+    distinguish several members of a household from everybody else. Their roles must count as
+    known: an attacker who knows who lives with whom knows that they agree.
     """
     if schema.household is None:
         return

@@ -33,7 +33,7 @@ LOOKED_UP: Final = 10_000_000  # the most combinations that are looked up in a t
 
 
 def cell_codes(labels: Sequence[Sequence[Label]], cells: Sequence[tuple[Label, ...]]) -> IntArray:
-    """The codes of cells in each column, one row a column; ``KeyError`` where a label is not its.
+    """The codes of cells in each column, one row per column; ``KeyError`` where a label is not its.
 
     >>> cell_codes([("F", "M"), (1, 2, 3)], [("M", 1), ("F", 3)]).tolist()
     [[1, 0], [0, 2]]
@@ -69,13 +69,13 @@ def cell_numbers(
 
 
 def cell_counts(codes: Sequence[Codes], sizes: Sequence[int]) -> FloatArray:
-    """How many records have each combination, as an array with one axis a column."""
+    """How many records have each combination, as an array with one axis per column."""
     counted = np.bincount(cell_numbers(codes, sizes), minlength=prod(sizes))
     return counted.reshape(tuple(sizes)).astype(np.float64)
 
 
 def joint_groups(columns: Sequence[Codes]) -> IntArray:
-    """One number a record, the same for records that are equal in all columns, without gaps.
+    """One number per record, the same for records that are equal in all columns, without gaps.
 
     >>> joint_groups([np.array([3.5, 1.0, 3.5]), np.array([0, 0, 0])]).tolist()
     [1, 0, 1]
@@ -222,7 +222,7 @@ class CellRules:
         return self.possible(codes) & ~self.stay(codes)
 
     def table(self) -> BoolArray:
-        """Which of all cells can exist, one axis a column."""
+        """Which of all cells can exist, one axis per column."""
         allowed = np.ones([len(values) for values in self.labels], dtype=bool)
         for rule in self.impossible:
             named = dict(rule)
@@ -282,7 +282,7 @@ class Counts:
     Attributes:
         columns: The columns that are crossed.
         labels: The labels of each column.
-        cells: One row a combination that occurs, one code a column; sorted, without repetition.
+        cells: One row per combination that occurs, one code per column; sorted, without repetition.
         numbers: How many records have each of them.
     """
 
@@ -323,7 +323,7 @@ class Counts:
     def from_dense(
         cls, columns: Sequence[str], labels: Sequence[tuple[Label, ...]], table: Values
     ) -> Counts:
-        """From an array with one axis a column."""
+        """From an array with one axis per column."""
         cells = np.argwhere(table)
         dtype = code_dtype(max((len(values) for values in labels), default=1))
         numbers = table[table != 0].astype(np.int64)
@@ -354,7 +354,7 @@ class Counts:
         return counter.result()
 
     def dense(self) -> IntArray:
-        """An array with one axis a column, zeros included."""
+        """An array with one axis per column, zeros included."""
         if prod(self.sizes) > DENSE_LIMIT:
             raise TooLarge(
                 "A table of {cells:,} cells is not written out, only up to {dense_limit:,}. Cross "
@@ -469,7 +469,7 @@ def _keys_of(codes: Sequence[Codes], sizes: Sequence[int]) -> Values:
 
 
 def _cells_of(keys: Values, sizes: Sequence[int]) -> Values:
-    """The codes of each key, one row a combination."""
+    """The codes of each key, one row per combination."""
     dtype = code_dtype(max(sizes))
     if keys.dtype.kind == "V":
         return keys.view(dtype.newbyteorder(">")).reshape(len(keys), len(sizes)).astype(dtype)

@@ -1,7 +1,7 @@
 """Opened tables: known types, batches on request, and checks that the data do not change.
 
 Files are compared by size, modification time and inode. Tables of other packages are compared by a
-checksum of each column. The checksum adds one 64-bit number a record, made of its value and its
+checksum of each column. The checksum adds one 64-bit number per record, made of its value and its
 position, so that neither the batches nor their order matter. It detects a table that answers
 differently on a second pass; it is not a cryptographic digest.
 """

@@ -302,7 +302,7 @@ def _require_finite(
 
 
 def _check_format(text: object) -> None:
-    """Refuse what is no format of dates with a year and a month."""
+    """Refuse a text that is not a date format with a year and a month."""
     parts = set(re.findall(r"%(.)", text)) if isinstance(text, str) else set()
     require(
         parts and parts <= DIRECTIVES and parts & set("Yy") and parts & set("mbB"),

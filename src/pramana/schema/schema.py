@@ -68,9 +68,9 @@ class Column:
         missing: ``category`` (one more value, randomised), ``keep`` (stays missing),
             ``refuse`` (must not occur; codes that the domain lists may), or ``None``: not stated.
         exempt: Values that must stay as they are.
-        randomise: ``None`` leaves it to the role: keys are randomised, the rest is not.
-        origin: Where its domain and its recoding come from.
-        recoding: What becomes of its values before anything else; undone nowhere.
+        randomise: ``None`` means the default: keys and columns on a grid are randomised.
+        origin: Whether the domain and the recoding are declared or come from the data.
+        recoding: Changes of the values before randomisation; estimates do not undo them.
     """
 
     name: str
@@ -426,7 +426,7 @@ class Schema(Shown):
     """The columns in order, with what ties them together.
 
     Attributes:
-        columns: One entry a column of the table.
+        columns: One entry per column of the table.
         impossible: Combinations that no record can have and none may be given.
         strata: Columns, released unchanged, within each of whose cells the rest is randomised.
         choices: Sets of keys that an acquaintance may know together.
@@ -734,7 +734,7 @@ def require_keys(schema: Schema) -> None:
 
 
 def require_domains(schema: Schema) -> None:
-    """Refuse a schema that leaves the domain of a randomised column to the data."""
+    """Refuse a schema with a randomised column whose domain is not declared."""
     for column in schema.randomised:
         if column.domain is None:
             raise InvalidSchema(

@@ -205,7 +205,7 @@ def json_schema() -> Form:
     column["role"] |= {"anyOf": [{"enum": [str(role) for role in Role]}, {}]}
     columns = {
         "type": "object",
-        "description": "One table a column.",
+        "description": "One table per column.",
         "additionalProperties": {
             "type": "object",
             "properties": column,

@@ -543,10 +543,10 @@ class Contribution:
         before: people who are unique on the unchanged columns admitted before it.
         unique: people who are unique with it.
         people: people who were looked at.
-        admitted: whether it leaves.
-        form: the steps in which it leaves, if not exactly.
-        bins: the bins in which it leaves, each as its middle, where steps would be too coarse.
-        telling: a key that some of its values tell, in the form in which it would leave.
+        admitted: whether it is released.
+        form: the steps to which it is rounded, if any.
+        bins: its bins, each released as its middle, if steps would be too coarse.
+        telling: a key that some of its released values disclose.
         cost: the median and the largest relative change of its means by the keys.
     """
 
@@ -605,15 +605,15 @@ def contributions(
     most: float,
     keys: Sequence[Column] = (),
 ) -> dict[str, Contribution]:
-    """What each column adds, in this order: settled ones leave, candidates while few are found.
+    """The contribution of each column, in this order; candidates are admitted if few are unique.
 
     Args:
         table: the original data.
-        settled: columns that leave unchanged in any case, and in which steps.
-        candidates: columns that may leave; in these steps, where some are stated.
+        settled: columns that are released unchanged in any case, with their steps.
+        candidates: columns that may be released, with their steps if some are stated.
         tallies: the values of each column.
         most: the share of people who may be unique.
-        keys: columns of which no value of a candidate may tell one.
+        keys: columns that no value of a candidate may disclose.
     """
     names = [*settled, *candidates]
     if not names or not table.rows:
@@ -660,10 +660,10 @@ def contributions(
 
 
 def _forms(seen: Tally) -> Iterator[tuple[Recoding, Bins | None]]:
-    """The forms in which a column may leave, the most exact first: as it is, in steps, in bins.
+    """The forms in which a column may be released, the most exact first: exact, in steps, in bins.
 
-    Steps are round, and cut where few people lie beyond. A cut that changes the mean much is none,
-    and so are steps in which many amounts become zero.
+    Steps are round numbers, and ends are capped if few people are beyond. Caps that change the mean
+    much are left out, and so are steps that set many amounts to zero.
     """
     yield NOTHING, None
     number = seen.kind in ("integer", "number") and seen.complete and seen.distinct > LEVELS[-1]

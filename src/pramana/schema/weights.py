@@ -73,16 +73,17 @@ class CoarseWeight:
 
 
 def coarse_weight_of(table: OpenedTable, name: str, least: float = 2) -> CoarseWeight | None:
-    """Step and cut for a weight of a table, as :func:`coarse_weight` says."""
+    """The step and cap for a weight of a table, by :func:`coarse_weight`."""
     counted = group_sizes(table, [name]).total().drop_null()
     values = np.asarray(counted.column(name).cast("double", safe=False), dtype=np.float64)
     return coarse_weight(values, np.asarray(counted.column(COUNT), dtype=np.int64), least)
 
 
 def coarse_weight(values: FloatArray, numbers: IntArray, least: float = 2) -> CoarseWeight | None:
-    """The best step and cut with which one in fifty shares each value; or half of those.
+    """The best step and cap so that one person in fifty has each value.
 
-    Nothing where not even ``least`` can share each, or where it is as coarse as that already.
+    If the total would change too much, the share is halved until it does not. ``None`` if fewer
+    than ``least`` people would share a value, or if the weights are coarse enough already.
 
     >>> coarse_weight(np.arange(1.0, 1001), np.ones(1000, dtype=np.int64)).entries
     {'round': 20, 'top': 980}
@@ -141,7 +142,7 @@ def _middle(values: FloatArray, numbers: IntArray) -> tuple[FloatArray, IntArray
 
 
 def _shift(values: FloatArray, numbers: IntArray, coarse: CoarseWeight) -> float:
-    """By which share of themselves all these weights together grow."""
+    """The relative change of the sum of all weights."""
     steps = np.maximum(np.floor(values / coarse.step + 0.5), values > 0) * coarse.step
     total = float(numbers @ values)
     return float(numbers @ np.minimum(steps, coarse.top)) / total - 1 if total else 0.0
@@ -159,7 +160,7 @@ def _steps(median: float, largest: float) -> Iterator[float]:
 def _best_cut(
     values: FloatArray, numbers: IntArray, step: float, needed: float
 ) -> CoarseWeight | None:
-    """Of the cuts that leave enough people at each value of weights in steps, the best."""
+    """The best cap of rounded weights under which each value has enough people."""
     rounded = np.maximum(np.floor(values / step + 0.5), values > 0)
     starts = np.flatnonzero(np.diff(rounded, prepend=-1.0))
     levels = rounded[starts] * step
@@ -184,12 +185,12 @@ def _best_cut(
 
 
 def _from_here(numbers: FloatArray) -> FloatArray:
-    """Sums of each and all after it."""
+    """The sum of each number and all later ones."""
     return np.cumsum(numbers[::-1])[::-1]
 
 
 def require_finite(table: OpenedTable, name: str) -> None:
-    """Refuse weights that are infinite: one of them would be all that an answer says."""
+    """Refuse infinite weights: one of them would determine every estimate."""
     if not pa.types.is_floating(table.schema.field(name).type):
         return
     infinite = sum(table.summaries(_infinite, [name]))

@@ -11,7 +11,7 @@ How it works::
     tasks.py     its tasks: functions that call ``api`` and return JSON data
     analyst.py   its tasks on a release
     view.py      templates, forms, and parts of pages that are filled in when a job is done
-    pages/       the pages, one module a step
+    pages/       the pages, one module per step
 
 To add a page, write a module of ``pages/`` with ``PAGES = Pages(...)``, which names its places in
 the menu, and ``templates/NAME.html`` that extends ``base.html``; enter the module in ``STEPS`` of

@@ -299,7 +299,7 @@ class Exported:
 
     @classmethod
     def of_table(cls, result: dict[str, Any], about: Sequence[tuple[str, str]]) -> Exported:
-        """One row a cell."""
+        """One row per cell."""
         heads = (*result["by"], "estimate", "standard error", "from", "to", "unreliable")
         rows = tuple(
             (*cell["labels"], *cell["figures"], "yes" if cell["unreliable"] else "no")

@@ -205,7 +205,7 @@ class StudioSession:
 
     @property
     def table(self) -> Path:
-        """The original data, with the part of it that was chosen behind a mark."""
+        """The path of the original data; a chosen part of the file follows ``#``."""
         now = self.now
         if not now.file:
             raise InputError("Choose a file first.")

@@ -1,10 +1,11 @@
 """Results of a verification: checks in three states, and the verdict over all of them.
 
-Also the arithmetic of e-values: tests that are exact for tables of any size, with a power that can
-be computed. Each alternative to a valid release multiplies a stake, record by record, by how much
-likelier it makes the record, divided by what a valid release wins on average [Shafer21]. Stakes of
-a valid release have mean 1, so that by Markov's inequality one grows to 1 / level less often than
-level. An average of e-values is an e-value, so that many alternatives are tested at once.
+This module also computes e-values: tests that are exact for tables of any size, with a power that
+can be computed. An alternative to a valid release multiplies its e-value, record by record, by the
+likelihood ratio of the record, divided by the mean of this ratio for a valid release [Shafer21].
+The e-value of a valid release has mean 1. By Markov's inequality it exceeds 1 / level with
+probability at most level. An average of e-values is an e-value, so that one test covers many
+alternatives.
 """
 
 from __future__ import annotations

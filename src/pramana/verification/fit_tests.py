@@ -326,7 +326,7 @@ def reports_against_original(
 def numbers_against_original(
     certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
 ) -> Iterator[Check]:
-    """One test a step that moves a number on a grid, of released counts under rounding and matrix.
+    """One test per step on a number with a grid: released counts under rounding and matrix.
 
     Counts have at most the variance of draws from the mean row, so that the test is conservative.
     """

@@ -53,7 +53,7 @@ LARGEST = 50_000_000
 
 @dataclass(frozen=True)
 class Pair:
-    """One code a record, of the original records in their order and of the released in theirs."""
+    """One code per record, of the original records in their order and of the released in theirs."""
 
     before: IntArray
     after: IntArray
@@ -214,7 +214,7 @@ MOST_PAIRS = 20_000_000
 
 @dataclass(frozen=True)
 class Passage:
-    """A channel that a share of the records passes, one axis a step, after an axis of groups.
+    """A channel that a share of the records passes, one axis per step, after an axis of groups.
 
     ``before`` are the cells of all original records, ``after`` those of the records released by it.
     """

@@ -9,8 +9,8 @@ from the whole table as the farthest of them. A certificate that declares more d
 smaller distance, than the union has is therefore wrong [Li07], [Machanavajjhala06].
 
 Attribute sets are drawn independently of the record (docs/proofs/attribute_sampling.md). Columns
-released unchanged must therefore be independent of the sets: one chi-square test a column, numbers
-in ten bins.
+released unchanged must therefore be independent of the sets. Each has a chi-square test; numbers
+are put into ten bins.
 """
 
 from __future__ import annotations
@@ -626,7 +626,7 @@ FEWEST_EXPECTED: Final = 5.0
 
 
 def independence_checks(opened: OpenedTable, columns: Sequence[str]) -> Iterator[Check]:
-    """One chi-square test a column: whether the sets of the first records depend on it."""
+    """One chi-square test per column: whether the sets of the first records depend on it."""
     if not columns or not opened.rows:
         return
     table = opened.first([REPORTED, *columns], LOOKED_AT)

@@ -137,7 +137,7 @@ class Orders:
         return average(self.steps(odds).sum(axis=1))
 
     def still(self, *, turned: bool = False) -> float:
-        """The gain of a bet that whole records, in all columns, stand in their places."""
+        """The e-value of the alternative that whole records are in their original places."""
         true = (self.whole.before[::-1] if turned else self.whole.before)[: self.seen]
         after, places = self.whole.after[: self.seen], np.arange(self.seen)
         numbers = np.bincount(self.whole.before, minlength=self.whole.size)

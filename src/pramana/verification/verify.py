@@ -6,13 +6,13 @@ and every guarantee that follows from the published matrices. What only the owne
 reported as asserted.
 
 The owner tests whether the released records fit the original ones and the matrices. Records are
-shuffled, so that no transition of a single record need be seen. What can be seen is the
-released table of a step: a sum of independent draws, one for each original record, with mean t P
-and covariance diag(t P) - P' diag(t) P. The squared distance to the mean in units of that
-covariance is chi-square distributed. A value in its far tail says that the release was made
-otherwise; one that is too small says that it was not drawn at all: where all values are equally
-frequent, records that were never randomised lie on the mean itself. Steps are tested one by one,
-two by two, all together, and within groups of each column that is released unchanged.
+shuffled, so that the test uses the released table of a step and no transitions of single records.
+This table is a sum of independent draws, one for each original record, with mean t P and covariance
+diag(t P) - P' diag(t) P. The squared distance to the mean in units of that covariance is chi-square
+distributed. A value in its upper tail is evidence of another mechanism. A value that is too small
+is evidence of records that were not randomised: if all values are equally frequent, such records
+have no distance to the mean. Steps are tested one by one, two by two, all together, and within
+groups of each column that is released unchanged.
 """
 
 from __future__ import annotations

@@ -500,13 +500,11 @@ def _hidden_keys(
 
 
 def unchanged_by_chance(schema: Schema, released: OpenedTable) -> tuple[float, int]:
-    """The share of unique records that equal one of as many records with independent parts.
+    """The share of unique records that equal a record by chance, and the number of unique records.
 
-    And how many records are unique.
-
-    The parts are the randomised columns and the others. Of n records f have the first part of a
-    record and g the second: f g / n equal it by chance, on average. The share is 0 where it would
-    hide what was not changed: above one half. It is not counted in large tables.
+    A record has two parts: its randomised columns and the others. If f of n records have its first
+    part, g its second, and both parts are independent, f g / n records equal it on average. Shares
+    above one half become 0, because they would hide unchanged records. Large tables are left out.
     """
     parts = [
         [column.name for column in schema.released if column.randomised == randomised]

@@ -409,7 +409,7 @@ class _Streams:
 
 
 def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-    """One row a combination of values, with the sums that estimates need.
+    """One row per combination of values, with the sums that estimates need.
 
     The workers ask the embedded database about each partition, and the answers are added up.
     """

@@ -1,10 +1,10 @@
 """Records as an attacker sees them, and the mechanism run once more on the same people.
 
-Truth and release have one code a step of the mechanism, by the same labels, so that a probability
-is one look-up a step. The anonymity set of a record is formed by the columns that are released
+Truth and release have one code per step of the mechanism, by the same labels, so that a probability
+is one look-up per step. The anonymity set of a record is formed by the columns that are released
 unchanged and may be known: whoever knows them looks for a person among these records only.
 
-With attribute sampling, records have one code a column, one more for a column that was not asked,
+With attribute sampling, records have one code per column, one more for a column that was not asked,
 and last the number of the attribute set (0 for true records).
 
 Released records are shuffled, and nobody keeps the pairing. To measure how often an attack on these
@@ -50,7 +50,7 @@ class Records:
     """Records by step and anonymity set.
 
     Attributes:
-        codes: one array a step.
+        codes: one array per step.
         anonymity_set: the group that the known columns form.
         strata: for each step which of its matrices a record has; ``None`` where there is one.
     """
@@ -190,7 +190,7 @@ def _reports(
     *,
     released: bool,
 ) -> Records:
-    """One code a column by the labels that can be reported, one more for none; then the set."""
+    """One code per column by the labels that can be reported, one more for none; then the set."""
     codes = []
     for name in mechanism.columns:
         column = schema.column(name)

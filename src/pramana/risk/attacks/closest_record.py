@@ -40,7 +40,7 @@ class GowerRecords:
 
     @classmethod
     def of(cls, numbers: ArrayLike | None = None, codes: ArrayLike | None = None) -> GowerRecords:
-        """One row a record; either part may be absent."""
+        """One row per record; either part may be absent."""
         given = [part for part in (numbers, codes) if part is not None]
         empty = np.zeros((len(np.asarray(given[0])) if given else 0, 0))
         return cls(

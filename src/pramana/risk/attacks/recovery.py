@@ -74,7 +74,7 @@ def recover(
     """Records with the noise filtered out, and how many directions were kept.
 
     Args:
-        released: one row a record, one column a number, noise added.
+        released: one row per record, one column a number, noise added.
         variance: the variance of the noise in each column, as the attacker knows it.
         method: ``spectral`` or ``pca``.
     """

@@ -1,6 +1,6 @@
 """Scores: how well a released record fits a true one, added up over the steps of a mechanism.
 
-A pair of records costs one look-up a step. Steps put together in two halves cost two look-ups,
+A pair of records costs one look-up per step. Steps put together in two halves cost two look-ups,
 however many steps there are.
 """
 
@@ -66,7 +66,7 @@ def large_matrix(mechanism: Mechanism) -> SparseRows | None:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One table a step and stratum: ``tables[step][stratum][truth, released]``."""
+    """One table per step and stratum: ``tables[step][stratum][truth, released]``."""
 
     tables: tuple[tuple[FloatArray, ...], ...]
 
