@@ -226,6 +226,9 @@ def test_an_income_is_covered_by_the_guarantee(wide: Any, studio: StudioProcess)
     page = wide
     open_people(page, studio)
     studio.visit(page, "/columns")
+    page.get_by_label("Role of income", exact=True).select_option("sensitive")
+    settled(page)
+    studio.visit(page, "/columns")
     page.get_by_role("button", name="Recode income").click()
     panel = page.get_by_role("dialog")
     for name, value in (("From", "0"), ("to", "150000"), ("points", "4")):
