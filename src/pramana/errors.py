@@ -1,7 +1,7 @@
 """The errors that pramana raises: one base class, each leaf also a builtin.
 
     PramanaError
-    ├── InputError                what was handed in cannot be used           exit code 2
+    ├── InputError                an input that cannot be used                exit code 2
     │   ├── InvalidNumber         a target or parameter out of its range      ValueError
     │   ├── InvalidSchema         the description of the columns is wrong     ValueError
     │   ├── InvalidMatrix         not a labelled stochastic matrix            ValueError
@@ -139,7 +139,7 @@ class PramanaError(_WithData):
 
 
 class InputError(PramanaError):
-    """What was handed in cannot be used."""
+    """An input that cannot be used."""
 
 
 class InvalidNumber(InputError, ValueError):

@@ -8,7 +8,7 @@
 4. if the number of changes depends on the data, count unchanged records, also on a permuted copy;
 5. make the certificate and enter it in the ledger;
 6. write the records, a batch at a time, into a folder that appears whole or not at all;
-7. read the release back, and tell the owner how many records are unchanged.
+7. read the release back, and report to the owner how many records are unchanged.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class SparkFrame(Protocol):
 
 @runtime_checkable
 class Opened(Protocol):
-    """A table that has been opened already and is handed on."""
+    """A table that is already open."""
 
     def summaries(self, function: Any, columns: Any = None) -> Any:
         """What a function makes of all records."""

@@ -175,7 +175,7 @@ def _in_the_race(scores: list[HeldOut]) -> tuple[float, ...]:
 
 
 def _simplest(scores: list[HeldOut], best: HeldOut) -> HeldOut:
-    """Of the scores within one standard error of the best, the best one of the fewest classes."""
+    """The best score with the fewest classes, within one standard error of the best score."""
     near = [score for score in scores if best.total - score.total <= best.error(score)]
     return min(near, key=lambda score: (score.setting.classes, -score.total))
 

@@ -202,7 +202,7 @@ class GroupsReading(UnchangedOnly):
         return self._with_honest_error(made, question, [*question.names, of])
 
     def independence(self, question: Question) -> IndependenceTest:
-        """Of two keys; of a key and another column there is no test."""
+        """A test for two keys; there is none for a key and another column."""
         if not self.records.changed(question.names):
             return self.unchanged.independence(question)
         self.require_unweighted(question)

@@ -310,7 +310,7 @@ class WithheldReading(UnchangedOnly):
         return replace(self.unchanged.independence(question), why=why)
 
     def channel(self) -> Mechanism:
-        """Refused: unknown matrices cannot be undone."""
+        """Refused: unknown matrices cannot be inverted."""
         raise NotCovered(
             "The matrices of this release are withheld, so that no records can be synthesized. "
             "Learn from the released ones: synthesis='none', on the command line --synthesis "

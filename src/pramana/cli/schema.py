@@ -214,7 +214,7 @@ MOST_LETTERS = 160
 
 
 def _cut(text: str) -> str:
-    """A note; long lists of values are cut, and said to be."""
+    """A note, in which long lists of values are shortened and marked as such."""
     if len(text) <= MOST_LETTERS:
         return text
     shown = text[:MOST_LETTERS].rpartition(", ")[0]

@@ -141,7 +141,7 @@ class SteppedTable:
 
 @runtime_checkable
 class Engine(Protocol):
-    """Who serves some kind of tables."""
+    """An engine: it reads, summarises and writes one kind of tables."""
 
     name: ClassVar[str]
 

@@ -216,7 +216,7 @@ class ReleaseAudit(Shown):
 
     @property
     def seen(self) -> list[str]:
-        """Who is found by unchanged columns, and how many records are released unchanged."""
+        """Sentences on the risk of unchanged columns, and on records released unchanged."""
         warning = self.unchanged.warning(self.suggested)
         homes = [] if self.households is None else [self.households.sentence()]
         file = [] if self.file_risk is None else self.file_risk.sentences()

@@ -274,7 +274,7 @@ def trial_errors(
 def mean_errors_of(
     plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable
 ) -> list[Errors]:
-    """Of each plan the mean errors of its tables, in worker threads."""
+    """The mean errors of the tables of each plan, computed in worker threads."""
     with side_by_side(THREADS) as pool:
         running = [
             pool.submit(copy_context().run, trial_errors, plan, opened, tables)

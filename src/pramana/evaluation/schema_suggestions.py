@@ -441,7 +441,7 @@ def _designed(
 
 
 def with_column(schema: Schema, column: Column) -> Schema:
-    """The schema with another column; rules and tables that speak of what is gone go too."""
+    """The schema with a changed column, without rules that name it (and tables, if dropped)."""
     bare = column if column.role.traits.released else replace(column, recoding=Recoding())
     gone = not column.role.traits.released
     replicated = schema.replicates is not None and column.name in schema.replicates.columns

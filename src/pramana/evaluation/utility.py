@@ -49,7 +49,7 @@ MOST_TIES = 24
 MOST_CELLS = 100_000
 MOST_PAIRS = 21
 MODEL_CELLS = 400
-"""Columns with more values together are left out of the model that tells the tables apart."""
+"""Columns with more values together are left out of the model that distinguishes the tables."""
 
 INTERVALS = Question(infer="population")
 """Tables are compared by their intervals."""
@@ -466,7 +466,7 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
 
 
 def _model(coded: _Coded) -> Propensity | None:
-    """The model that tells the tables apart, on the columns that it can take."""
+    """The model that distinguishes the tables, on the columns that it can use."""
     if not coded.whole:
         return None
     used: list[Column] = []

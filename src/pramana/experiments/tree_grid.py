@@ -178,7 +178,7 @@ FUNCTIONS: dict[int, Callable[[Columns], BoolArray]] = {
     4: _income_and_loan,
     5: _income_loan_and_house,
 }
-"""Who is in class A."""
+"""Functions that return who is in class A."""
 
 
 Cut = Literal["width", "mass"]

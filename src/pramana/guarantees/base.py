@@ -159,7 +159,7 @@ class Guarantee(Protocol):
     """What the number is computed from."""
 
     assumption: ClassVar[str]
-    """What is taken for granted about the adversary, in one sentence."""
+    """The assumption about the adversary, in one sentence."""
 
     not_promised: ClassVar[str]
     """What a reader might take for promised and is not."""

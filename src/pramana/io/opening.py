@@ -42,7 +42,7 @@ ARCHIVES: Final = {b"\x1f\x8b": "gzip-compressed", b"PK\x03\x04": "zip-compresse
 def open_table(
     source: Any, *, schema: Schema | None = None, encoding: str | None = None
 ) -> OpenedTable:
-    """Open a file or a data frame; what is open already is handed on.
+    """Open a file or a data frame; an open table is returned as it was given.
 
     Args:
         source: A path, a pandas, Polars or PyArrow object, or a table that is open already.

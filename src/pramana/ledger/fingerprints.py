@@ -46,7 +46,7 @@ SAMPLE_BYTES = 6
 """Bytes of each digest in a sample: two of a thousand million values hardly ever agree in them."""
 
 MOST_VALUES = 1_000_000
-"""Of a column with more values the frequencies are not kept."""
+"""The frequencies of columns with more values are not stored."""
 
 FEW = 16
 """Fewer values may well have the same frequencies and names in tables of other people."""

@@ -581,7 +581,7 @@ STIRLING = (
     (1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156),
     (-3617, 122400), (43867, 244188), (-174611, 125400),
 )  # fmt: skip
-"""Of the series of ln z!; the error is below the next term, which is below 14 / z**21."""
+"""The series of ln z!; the error is below the next term, which is below 14 / z**21."""
 
 
 def _log_factorial(number: int, attempt: int) -> Decimal:

@@ -8,7 +8,7 @@ published but the names of the columns that the owner accepted.
 How well an unchanged column predicts a randomised one is measured by leaving out one record at a
 time: a record is predicted if its value is the most frequent one among the other records with the
 same unchanged value. The strength is the share of the errors without the unchanged column that this
-avoids (Goodman and Kruskal's lambda). Single values that tell a key are refused as well.
+avoids (Goodman and Kruskal's lambda). Single values that disclose a key are refused as well.
 
 A guarantee about linking bounds the chance of a correct match. It does not say that records are
 changed: a method that hands keys round inside groups may release every record unchanged. So the
@@ -117,7 +117,7 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
 def _telling(
     sample: pa.Table, unchanged: Sequence[Column], randomised: Sequence[Column]
 ) -> list[Telling]:
-    """Unchanged columns of which some values tell a randomised one."""
+    """Unchanged columns with values that disclose a randomised one."""
     keys = {
         key.name: HiddenKey.of(key, encode(key, sample.column(key.name)))
         for key in randomised

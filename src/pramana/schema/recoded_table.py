@@ -143,7 +143,7 @@ CODED = pa.dictionary(pa.int32(), pa.string())
 
 
 def recoded(opened: OpenedTable, schema: Schema) -> OpenedTable:
-    """The table as the schema wants its values; one that is so already is handed on."""
+    """The table with values as the schema describes them; unchanged if they already are."""
     wanted = {
         column.name: column.recoding.before_release
         for column in schema.columns
@@ -194,7 +194,7 @@ def _numbers_of(raw: OpenedTable, columns: Iterable[Column]) -> dict[str, pa.Dat
 def _reads_as(
     codes: tuple[tuple[object, ...], ...], batches: Iterable[pa.RecordBatch]
 ) -> tuple[list[bool], list[bool]]:
-    """Of each column: whether all its values read as whole numbers, and as numbers."""
+    """For each column, whether all its values are whole numbers, and whether all are numbers."""
     whole, decimal = [True] * len(codes), [True] * len(codes)
     for batch in batches:
         for at, listed in enumerate(codes):

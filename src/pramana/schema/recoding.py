@@ -32,7 +32,7 @@ Distribution: TypeAlias = Literal["laplace", "normal", "uniform"]
 DISTRIBUTIONS: tuple[Distribution, ...] = ("laplace", "normal", "uniform")
 
 VARIANCES: dict[str, float] = {"laplace": 2.0, "normal": 1.0, "uniform": 1 / 3}
-"""Of a scale of one: the mean size for Laplace, the standard deviation, the half width."""
+"""The variance at scale one; the scale is the mean size, standard deviation or half width."""
 
 Merged: TypeAlias = tuple[tuple[str, tuple[Label, ...]], ...]
 
@@ -73,7 +73,7 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """Of what is added to a value."""
+        """The variance of the noise."""
         return VARIANCES[self.distribution] * float(self.scale) ** 2
 
     def grain(self, *, whole: bool) -> float:
@@ -109,7 +109,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Recoding:
-    """What becomes of values, in this order: missing codes, dates, merging, ends, rounding, noise.
+    """Changes of values, in this order: missing codes, dates, merging, ends, rounding, noise.
 
     >>> Recoding(merge={"other": ["5", "6"]}, missing_codes=("N",)).sentence()
     'N taken as missing; 5, 6 merged into other'

@@ -47,7 +47,7 @@ FEWEST_HOUSEHOLDS, HOUSEHOLD_SIZE = 50, 6  # households are many, and on average
 FEWEST_PLACES: Final = 3
 NEARLY_ALL: Final = 0.9
 EXCEPTIONS: Final = 0.005
-"""Of the records without the commonest value, the share that may break a dependency."""
+"""The share of the records without the commonest value that may break a dependency."""
 
 SAME_RANKS: Final = 0.98
 """Rank correlation of two columns that say the same, as age and year of birth do."""
@@ -509,7 +509,7 @@ class _Search:
         return changed
 
     def twins(self, roles: Roles) -> Roles:
-        """Keys of numbers that another key all but tells, as the year of birth tells the age."""
+        """Number keys that another key nearly determines, as year of birth determines age."""
         names = [
             name
             for name in self._numbers(self.tallies)
@@ -569,7 +569,7 @@ class _Search:
         }
 
     def fewer_keys(self, roles: Roles, *, suggest: bool) -> Roles:
-        """Of many keys those by which people are recognised most easily; why others are none."""
+        """The keys that identify people most easily, and why the other keys are left out."""
         columns = {name: self.columns[name] for name in self._of_role(roles, Role.KEY)}
         known = [n for n, c in columns.items() if roles[n].place or is_visible(n, c.label)]
         measures = [n for n, c in columns.items() if n not in known and c.is_measure]
@@ -597,7 +597,7 @@ class _Search:
         }
 
     def telling(self, roles: Roles) -> Roles:
-        """Columns released unchanged that tell a key: they would undo its matrix."""
+        """Unchanged columns that disclose a key: they would undo its randomisation."""
         changed: Roles = {}
         for name, sources in self.follows.items():
             if roles[name].role is not Role.KEY:

@@ -324,11 +324,11 @@ EXPLAINED: Final = 0.9  # the share of missing values that the other column expl
 def structurally_missing(
     table: OpenedTable, columns: Sequence[Column], tallies: Mapping[str, Tally]
 ) -> dict[str, tuple[str, str]]:
-    """Randomised columns that are empty wherever a key has some values: an income, of children.
+    """Randomised columns that are empty for some values of a key, as the income of children.
 
     Returns:
         For each such column the entry of a rule that keeps both consistent, and the reason.
-        Unchanged columns of this kind tell the key, and are not proposed.
+        Unchanged columns of this kind disclose the key, and are not proposed.
     """
     keys = [column for column in columns if column.randomised and not column.gridded]
     partly = [

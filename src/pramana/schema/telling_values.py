@@ -1,14 +1,14 @@
-"""Find values of an unchanged column that tell the value of a randomised one.
+"""Find values of an unchanged column that disclose the value of a randomised one.
 
-A column may say little about a key on average, and one of its values everything: "not applicable"
-is held by everybody above 65, a missing income by all children. So each value is judged, and a
-missing one as a value. A value tells a key if nearly everybody who holds it has one of few values
-of that key, which few other people have.
+A column may predict a key badly on average, although one of its values determines it: everybody
+above 65 has "not applicable", and all children have a missing income. Each value is therefore
+examined separately, and so are missing ones. A value discloses a key if nearly everybody with this
+value has one of few values of the key, and few other people have them.
 
-From original records this is counted. From released records the counts of the key are estimated:
-with the inverse of its matrix they are unbiased, and a value counts where its standard error is
-small. Key values that only one holder of a value has are left out: by chance a rare value comes
-with few of many values of a key (Good and Turing).
+Original records are counted. For released records, the inverse of the matrix gives unbiased counts
+of the key, and only values with a small standard error are used. Key values that only one person
+with the value has are left out: by chance, people with a rare value have few of many key values
+(Good and Turing).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RARE_SOME: Final = 1 / 3
 """Share of all people who may have the disclosed value of the key, or the several ones."""
 
 NOTICED: Final = 0.01
-"""Share of all people who hold values that tell a key: fewer are no finding."""
+"""Least share of people with values that disclose a key; smaller shares are not reported."""
 
 PRECISE: Final = 0.02
 """Standard error of an estimated share of holders, at most: it may lie two of them lower."""
@@ -65,7 +65,7 @@ class HiddenKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Telling:
-    """Values of a column that tell a key.
+    """Values of a column that disclose a key.
 
     Attributes:
         column: the unchanged column.

@@ -63,7 +63,7 @@ class CoarseWeight:
 
     @property
     def shifted(self) -> str:
-        """What becomes of the total, rounded up."""
+        """The change of the total in words, rounded up."""
         share = math.ceil(abs(self.shift) * 1000 - 1e-9) / 10
         if not share:
             return gettext("the sum of all weights stays the same")

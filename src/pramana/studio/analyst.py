@@ -251,7 +251,7 @@ def model(
 
 
 def _references(names: Sequence[str], release: Any) -> list[str]:
-    """Of each variable with values, the one that the others are compared with."""
+    """The reference category of each variable with categories."""
     labels, schema = release.certificate.labels, release.certificate.true_schema
     levels: dict[str, set[str]] = {}
     for name in names:

@@ -279,7 +279,7 @@ class RecordScan:
         self.possible_reports = self._possible_reports() if schema.impossible else []
 
     def _asked_columns(self) -> dict[str, BoolArray]:
-        """Of each randomised column: which sets ask for it. The last entry is for no stated set."""
+        """The sets that contain each randomised column; the last entry is for no stated set."""
         if self.sampler is None:
             return {}
         columns_of = {one.name: one.columns for one in self.sampler.sets}

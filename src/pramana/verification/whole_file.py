@@ -12,11 +12,11 @@ bins only the bins count.
 The worst subset of each width is searched for on ``SEARCHED`` records, by adding columns to the
 worst subsets that are narrower. Released records are in random order, so the first ones are a
 random sample. Then people are counted in the whole file. In files of more than ``COUNTED`` records
-those are counted whose values have a small hash: all records with the same values, or none.
+only records whose values have a small hash are counted: all with the same values, or none of them.
 
-A value of an unchanged column that tells a randomised key undoes its randomisation for all who hold
-it (``schema/telling_values.py``). From the release alone such values are found by unbiased
-estimates, where records are enough. Draws inside groups are counted as they are.
+A value of an unchanged column that discloses a randomised key undoes its randomisation for all
+people with this value (``schema/telling_values.py``). Without the original data, unbiased estimates
+find such values if there are enough records. Keys drawn inside groups are counted directly.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ SEARCHED: Final = 2**13
 COUNTED: Final = 2**18
 
 WIDEST: Final = 6
-"""Columns of a subset, at most: more about one person is hardly known."""
+"""The most columns of a subset: attackers hardly know more about a person."""
 
 BEAM: Final = 3
-"""Subsets of each width that are widened."""
+"""Subsets of each width to which further columns are added."""
 
 JUDGED: Final = 2**16
-"""Records in which values are searched that tell a key."""
+"""Records that are searched for values that disclose a key."""
 
 MOST_CELLS: Final = 2_000
 """Larger matrices are not inverted for this."""
@@ -158,7 +158,7 @@ class FileRisk:
         identifiers: unchanged columns that are nearly unique and no amounts.
         subsets: the worst subset of each width, narrow ones first, and all columns that anyone may
             know.
-        telling: unchanged columns of which some values tell a randomised key.
+        telling: unchanged columns with values that disclose a randomised key.
         household: people who live with somebody who is found, by the owner's count.
         together: all unchanged columns, where they are more than a subset has and find more people.
         by_chance: the share of unique records that would be released unchanged if the randomised
@@ -352,8 +352,8 @@ def _green_words(certificate: Certificate, risk: FileRisk) -> str:
 def usual_unchanged(bound: float, by_chance: float, records: int) -> float:
     """The share of unique records that may be released unchanged.
 
-    Draws inside groups leave a record its own keys at most 1 time in k, up to chance. Else another
-    record comes out equal to it as often as ``by_chance``, which discloses nothing about it.
+    Within groups a record keeps its keys with probability at most 1/k. Otherwise another record
+    equals it with probability ``by_chance``, which discloses nothing about it.
     """
     return share_bound(bound + (1 - bound) * by_chance, records)
 
@@ -444,7 +444,7 @@ def count_households(schema: Schema, original: OpenedTable) -> dict[str, int] | 
 def _telling(
     certificate: Certificate, released: OpenedTable, columns: Sequence[Column]
 ) -> list[Telling]:
-    """Unchanged columns of which some values tell a key, by the first released records."""
+    """Unchanged columns with values that disclose a key, by the first released records."""
     randomised = [c for c in certificate.true_schema.randomised if not c.gridded]
     names = [column.name for column in (*columns, *randomised)]
     names += [REPORTED] if REPORTED in released.schema.names else []

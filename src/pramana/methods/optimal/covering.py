@@ -202,10 +202,10 @@ class CoveringSolution:
 class Saddle:
     """The program as a saddle point.
 
-    ``covers`` says what one record that arrives in a target changes in each combination, and
-    ``leaves`` what all that leave a mover change; both are multiplied by alpha. Need j is of
-    combination ``row[j]`` and of mover ``mover[j]``, or of cells that stay (-1); ``asked`` is what
-    it lacks.
+    ``covers`` has the change of each combination by a record that enters a target, and
+    ``leaves`` the change by all records that leave a mover; both are multiplied by alpha. Need j
+    belongs to combination ``row[j]`` and to mover ``mover[j]``, or to cells that stay (-1);
+    ``asked`` is what it lacks.
     """
 
     covers: Any

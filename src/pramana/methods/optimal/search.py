@@ -257,7 +257,7 @@ def _solved(
 def _by_frequent_donors(
     cells: KeyCells, least: TransitionMatrix, alpha: float, keep: float
 ) -> tuple[TransitionMatrix, float]:
-    """Of matrices that lose nearly as little, the one with the most frequent donors on average.
+    """The matrix with the most frequent donors on average, among those with nearly the least loss.
 
     With it, its loss as a multiple of the least.
     """

@@ -28,7 +28,7 @@ from pramana.types import Codes, FloatArray, IntArray
 
 THREADS = 2
 MOST_RECORDS = 50_000
-"""Of a larger table this many records of each half are compared."""
+"""The number of records of each half that are compared, if the table is larger."""
 
 
 @dataclass(frozen=True, eq=False)

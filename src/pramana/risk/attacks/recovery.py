@@ -216,7 +216,7 @@ def _groups(
 
 
 def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseRecovery:
-    """The attacks on records that tell the same columns."""
+    """The attacks on records that report the same columns."""
     original, seen, means = (
         np.concatenate([getattr(view, name) for view in views], axis=1)
         for name in ("before", "after", "means")
