@@ -54,6 +54,7 @@ from pramana.analysis.synthesis import (
 from pramana.analysis.synthesis_draws import draw_records, draw_with_unchanged
 from pramana.analysis.variance import JointErrors, Ratio, errors_of_shares
 from pramana.base.randomness import Keystream, Stream
+from pramana.base.text import listed
 from pramana.base.translation import gettext
 from pramana.errors import NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, stated_sets
@@ -365,6 +366,7 @@ class AttributeSamplingReading(UnchangedOnly):
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are corrected like counts; a mean is a ratio of unbiased estimates."""
         if self.records.changed([of]) or self.records.margins:
+            self._require_together([of, *question.names])
             return values_of_numbers(self, question, of, total=total)
         if not self._needs_reports(question, of):
             return self.unchanged.values(question, of, total=total)
@@ -435,17 +437,25 @@ class AttributeSamplingReading(UnchangedOnly):
         """Whether a question about an unchanged column involves reported ones."""
         self.records.require_number(of)
         changed = self._changed(question)
+        self._require_together(changed)
+        return bool(changed)
+
+    def _require_together(self, names: Sequence[str]) -> None:
+        """Refuse means, totals and quantiles of columns that no attribute set contains together."""
+        changed = self.records.changed(list(dict.fromkeys(names)))
         if changed and not self.mechanism.containing(changed):
             raise NotCovered(
-                "No attribute set contains {changed}, so there is no total by them. Ask for fewer "
-                "columns, or release with these tables among those asked for.",
-                changed=" and ".join(changed),
+                "No attribute set contains {columns} together: there is no mean, total or quantile "
+                "of these columns. Ask for fewer of them, or for their table (--by {by}), which "
+                "comes from a model, without intervals.",
+                columns=listed(changed),
+                by=",".join(changed),
             )
-        return bool(changed)
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the nearly unbiased share of smaller values reaches the one asked for."""
         if self.records.changed([of]):
+            self._require_together([of, *question.names])
             return quantile_of_numbers(self, question, of, shares=shares)
         if not self._needs_reports(question, of):
             return self.unchanged.quantile(question, of, shares=shares)

@@ -98,7 +98,7 @@ def estimate_values(
     elif channels.randomised:
         shown, why = _shown_mean(moments, channels, known, figures, noise, question)
         shown = shown if limits is None or shown is unbiased else np.clip(shown, *limits())
-    hidden = gettext(" Groups that noise hides have no mean.")
+    hidden = gettext(" Groups that noise hides have an interval without bound.")
     return Estimate.by_groups(
         layout,
         (shown, *figures[1:]),

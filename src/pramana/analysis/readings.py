@@ -55,8 +55,8 @@ from pramana.mechanisms.mechanism import Mechanism
 from pramana.schema.joint_cells import cell_numbers
 
 SYNTHETIC_NOTE = (
-    "Synthetic records by pramana, drawn from a release: no row is a person. They have no "
-    "standard errors: take estimates and errors from the release."
+    "Synthetic records by pramana, drawn from a release. They reveal no more than the release. "
+    "Unchanged columns are those of real people. Take estimates and errors from the release."
 )
 
 

@@ -54,7 +54,12 @@ from pramana.methods.expected_error import (
     step_domains,
 )
 from pramana.methods.microaggregated import Grouped
-from pramana.methods.number_errors import grid_words, mean_error_sentence, mean_errors
+from pramana.methods.number_errors import (
+    grid_words,
+    mean_error_sentence,
+    mean_errors,
+    means_left_out,
+)
 from pramana.methods.plan import Plan
 from pramana.methods.retention import Retention, retentions_of
 from pramana.release.kinds import KINDS
@@ -87,7 +92,7 @@ def preview_plan(
         means = mean_error_sentence(mean_errors(plan, opened), here=True)
         if means is not None:
             yield Hint(f"{gettext(HERE)}{means[0].lower()}{means[1:]}")
-    yield from map(Hint, grid_words(plan))
+    yield from map(Hint, [*means_left_out(plan), *grid_words(plan)])
     expected = typical_error(plan)
     if expected is None:
         return

@@ -37,9 +37,9 @@ from pramana.methods.choice import design
 from pramana.methods.given import GivenMatrices
 from pramana.methods.plan import Plan
 from pramana.protecting import trial_release
-from pramana.schema.codec import encode, encode_released
-from pramana.schema.domains import Label
-from pramana.schema.joint_cells import cell_counts
+from pramana.schema.codec import between, encode, encode_released
+from pramana.schema.domains import Label, NumberGrid
+from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.opened_table import OpenedTable, one_array
 from pramana.schema.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form, TableLike
@@ -222,22 +222,37 @@ def _counted(
     *,
     encoder: Callable[[Column, pa.ChunkedArray], Codes] = encode,
 ) -> CountedTable:
-    """Records by cell, and the labels of each column."""
-    codes, labels = [], []
+    """Records by cell, and the labels of each column.
+
+    An original number on a grid counts at both points around it, by the probability of each.
+    """
+    codes: list[Codes] = []
+    labels = []
+    weights = np.ones(table.rows)
     for column in columns:
         values = table.to_arrow([column.name]).column(0)
+        if isinstance(column.domain, NumberGrid) and encoder is encode:
+            below, above, share = between(column, one_array(values))
+            copies = len(weights) // table.rows
+            codes = [np.tile(coded, 2) for coded in codes]
+            codes.append(np.repeat([below, above], copies, axis=0).ravel())
+            weights = (weights * np.tile([1 - share, share], copies)).ravel()
+            labels.append(column.labels)
+            continue
         if column.domain is not None:
             coded, names = codes_and_labels(column, values, encode=encoder)
         else:  # without a list of values each value is looked at once
             whole = one_array(values).dictionary_encode(null_encoding="encode")
             distinct, names = codes_and_labels(column, pa.chunked_array([whole.dictionary]))
             coded = distinct[whole.indices.to_numpy(zero_copy_only=False)]
-        codes.append(coded)
+        codes.append(np.tile(coded, len(weights) // table.rows))
         labels.append(names)
     sizes = [len(names) for names in labels]
     if prod(sizes) > MOST_CELLS:
         raise NotCovered("A table of {cells:,} cells is too large to compare.", cells=prod(sizes))
-    return cell_counts(codes, sizes), tuple(labels)
+    numbers = cell_numbers(codes, sizes)
+    counts = np.bincount(numbers, weights, minlength=prod(sizes)).reshape(sizes)
+    return counts.astype(np.float64), tuple(labels)
 
 
 # -- errors of tables in trial releases ------------------------------------------------------------

@@ -72,7 +72,7 @@ TWO_WAY: Final = noop(
 
 PARTS = (
     "With attribute sampling a record has a few columns: a direct table counts the records that "
-    "have all its columns, and models are not fitted to them. Fit models to synthetic records."
+    "have all its columns. Fit models with `pramana regress`."
 )
 
 

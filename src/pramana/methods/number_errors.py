@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.base.text import significant
+from pramana.base.text import listed, significant
 from pramana.errors import PramanaError
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds
 from pramana.mechanisms.transition import UniformMixture
@@ -121,16 +121,30 @@ def mean_error_sentence(errors: Sequence[MeanError], *, here: bool) -> str | Non
     return f"Expected standard errors{basis}: {named}{more}."
 
 
+def means_left_out(plan: Plan) -> Iterator[str]:
+    """Planned means that cannot be estimated: no attribute set contains their columns."""
+    if not isinstance(plan.mechanism, AttributeSampler) or not plan.wanted:
+        return
+    for of, by in _means(plan):
+        names = [name for name in (of, *by) if plan.schema.column(name).randomised]
+        if not plan.mechanism.containing(names):
+            yield (
+                f"The mean of {of} by {listed(by)} cannot be estimated: no attribute set contains "
+                "these columns together."
+            )
+
+
 def grid_words(plan: Plan) -> Iterator[str]:
     """Proposals of grids with clearly smaller errors for the same guarantee; no data are read."""
     for column in plan.schema.randomised if plan.asked else ():
         if isinstance(column.domain, NumberGrid):
             points, error, now = best_grid(plan, column.name)
             if error < CLEARLY * now:
+                before = f" instead of {significant(now)}" if math.isfinite(now) else ""
                 yield (
                     f"With grid = {points} instead of {column.domain.size} points, the standard "
-                    f"error of means of {column.name} is {significant(error)} instead of "
-                    f"{significant(now)} for the same guarantee."
+                    f"error of means of {column.name} is {significant(error)}{before} for the same "
+                    "guarantee."
                 )
 
 

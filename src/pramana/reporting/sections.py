@@ -577,7 +577,10 @@ def _shortened(names: str, most: int = 300) -> str:
 def analysis_chapter(release: Release) -> Chapter:
     """How to analyse the data, with code that runs next to the release folder."""
     certificate = release.certificate
-    names = [column.name for column in certificate.schema.randomised][:2]
+    names = [column.name for column in certificate.schema.randomised]
+    if isinstance(certificate.mechanism, AttributeSampler):
+        names = list(certificate.mechanism.sets[0].columns)
+    names = names[:2]
     names = names or [column.name for column in certificate.schema.released][:1]
     code = ANALYSIS_CODE.format(
         folder="release/" if release.folder is None else f"{release.folder.name}/",

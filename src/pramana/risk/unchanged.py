@@ -325,10 +325,11 @@ class UnchangedRecords:
 
     def sentence(self) -> str:
         """The exact figures, for the owner."""
-        of = gettext("records in a random sample") if self.sampled else gettext("records")
+        of = gettext("original records in a random sample") if self.sampled else gettext("original records")
         return gettext(
-            "{matched:,} of {records:,} {of} ({share}) are released unchanged, over all released "
-            "columns; of the {uniques:,} unique ones {uniques_matched:,} ({unique_share}).",
+            "{matched:,} of {records:,} {of} ({share}) can be paired with an equal released "
+            "record. This does not show that they were released unchanged. Of the {uniques:,} "
+            "unique ones {uniques_matched:,} ({unique_share}) have an equal released record.",
             matched=self.matched,
             records=self.records,
             of=of,
@@ -343,9 +344,8 @@ class UnchangedRecords:
         if bound is None or not self.above(bound):
             return None
         return gettext(
-            "{unique_share} of the unique records are released unchanged, and "
-            "the guarantee suggests at most {bound}. The guarantee holds: it bounds "
-            "the probability of a correct match, and not the share of unchanged records.",
+            "{unique_share} of the unique records have an equal released record. The guarantee "
+            "bounds the probability of a correct match by {bound}. It does not limit this share.",
             unique_share=numeral(percent_up(self.unique_share)),
             bound=numeral(percent_up(bound)),
         )
