@@ -263,9 +263,9 @@ def test_rebuild_writes_a_table_that_says_what_it_is(capsys, release, tmp_path):
     table = pq.read_table(target)
 
     assert code == 0
-    assert "no row is a person" in json.loads(out)["note"]
+    assert "Unchanged columns come from real people" in json.loads(out)["note"]
     assert "take estimates and errors from the release" in json.loads(out)["note"]
-    assert b"no row is a person" in table.schema.metadata[b"pramana"]
+    assert b"Unchanged columns come from real people" in table.schema.metadata[b"pramana"]
     assert table.num_rows == 20_000
     assert table.column_names == ["sex", "age", "marital", "region", "income"]
     pairs = set(zip(table["age"].to_pylist(), table["marital"].to_pylist(), strict=True))
@@ -293,7 +293,7 @@ def test_copies_are_in_one_file(capsys, release, tmp_path):
     assert run(capsys, "synthesize", release, *options)[0] == 0
     table = pq.read_table(target)
     assert table.column_names == ["copy", "sex", "age", "marital", "region", "income"]
-    assert b"no row is a person" in table.schema.metadata[b"pramana"]
+    assert b"Unchanged columns come from real people" in table.schema.metadata[b"pramana"]
     drawn = api.load(release).synthesize(copies=2, seed=1)
     for number, copy in enumerate(drawn, start=1):
         part = table.filter(pc.equal(table["copy"], number)).drop(["copy"])

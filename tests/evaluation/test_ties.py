@@ -155,5 +155,5 @@ def test_an_audit_of_a_release_says_what_stands_in_it():
 
     assert found.unchanged.records == 300
     assert found.suggested == pytest.approx(1 / plan.attained[0].k, rel=0.5)
-    assert "released unchanged" in " ".join(found.sentences())
+    assert "an equal released record" in " ".join(found.sentences())
     assert found.to_json()["unchanged_records"]["uniques"] == found.unchanged.uniques

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.evaluation.questions import answer_at_face_value
 from pramana.io.opening import open_table
-from pramana.methods.number_errors import best_grid, grid_words, mean_errors
+from pramana.methods.number_errors import best_grid, grid_words, mean_errors, means_left_out
 
 SEX = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
 TOWN = pm.Column("town", pm.Role.PUBLIC, pm.Categories(("n", "s")), missing="refuse")
@@ -127,3 +128,31 @@ def test_no_number_no_word():
 
     assert mean_errors(plan) == ()
     assert "standard errors" not in str(plan)
+
+
+def _three_columns(k: float) -> pm.Plan:
+    """A plan whose table of three columns is too wide for one attribute set at a large k."""
+    towns = pm.Column("town", pm.Role.KEY, pm.Categories(tuple("abcdefgh")), missing="refuse")
+    schema = pm.Schema((SEX, towns, pay()), tables=(("sex", "town", "pay"),))
+    return pm.design(schema, pm.PkAnonymity(k=k), records=20_000, method=pm.AttributeSampling())
+
+
+def test_a_planned_mean_without_an_attribute_set_is_named():
+    """No number stands for it; where a set holds its columns nothing is said."""
+    wide, narrow = _three_columns(1.01), _three_columns(100)
+    for plan in (wide, narrow):
+        held = bool(plan.mechanism.containing(["sex", "town", "pay"]))
+        assert bool(list(means_left_out(plan))) is not held
+        assert not any("inf" in words.split() for words in grid_words(plan))
+    assert not narrow.mechanism.containing(["sex", "town", "pay"])
+
+
+def test_original_numbers_of_a_grid_are_counted_by_the_probability_of_rounding():
+    """5 is halfway between 0 and 10; 30 is halfway between 20 and 40; ends are exact."""
+    table = pa.table({"sex": ["F", "F", "M", "M"], "pay": [5, 40, 30, 12]})
+    opened = open_table(table)
+    released = open_table(table.set_column(1, "pay", pa.array([0, 40, 20, 10])))
+    answer = answer_at_face_value([SEX, pay()], released, opened)
+    assert np.allclose(answer.original, [[0.5, 0.5, 0, 1], [0, 0.8, 0.7, 0.5]])
+    both = answer_at_face_value([pay(), SEX], released, opened).original
+    assert np.allclose(both, answer.original.T)

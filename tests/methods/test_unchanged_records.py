@@ -76,7 +76,7 @@ def test_the_library_warns_as_the_command_line_does():
     plan = pm.design(
         schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_unchanged=True)
     )
-    with pytest.warns(Copies, match="suggests at most 20 %"):
+    with pytest.warns(Copies, match="a correct match by 20 %"):
         pm.protect(people(), plan, seed=1)
 
 

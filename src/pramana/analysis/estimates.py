@@ -150,9 +150,8 @@ class Estimate(DataFrames):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         known = ~(np.isnan(self.estimate) | np.isnan(self.low) | np.isnan(self.high))
-        # An unbiased count may be below 0, which its interval excludes: only others widen it.
-        known &= (self.estimate != self.unbiased) | (self.estimate >= 0) | (self.low < 0)
         for name, worst in (("low", np.minimum), ("high", np.maximum)):
+            # Unbiased counts may be below 0, and shrunken ones outside the interval.
             end = getattr(self, name)
             wide = np.where(known, worst(end, self.estimate), end)
             wide.flags.writeable = False

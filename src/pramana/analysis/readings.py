@@ -56,7 +56,7 @@ from pramana.schema.joint_cells import cell_numbers
 
 SYNTHETIC_NOTE = (
     "Synthetic records by pramana, drawn from a release. They reveal no more than the release. "
-    "Unchanged columns are those of real people. Take estimates and errors from the release."
+    "Unchanged columns come from real people. Take estimates and errors from the release."
 )
 
 
