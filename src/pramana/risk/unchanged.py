@@ -325,7 +325,11 @@ class UnchangedRecords:
 
     def sentence(self) -> str:
         """The exact figures, for the owner."""
-        of = gettext("original records in a random sample") if self.sampled else gettext("original records")
+        of = (
+            gettext("original records in a random sample")
+            if self.sampled
+            else gettext("original records")
+        )
         return gettext(
             "{matched:,} of {records:,} {of} ({share}) can be paired with an equal released "
             "record. This does not show that they were released unchanged. Of the {uniques:,} "
