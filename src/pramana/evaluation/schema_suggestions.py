@@ -205,7 +205,9 @@ def suggest_changes(
     changes = []
     for (change, _, _), errors in zip(candidates, mean_errors_of(trials, opened), strict=True):
         error, was = typical(errors, errors), typical(before, errors)
-        if error is not None and was is not None and error <= WORTH * was:
+        if error is None or was is None or error > WORTH * was:
+            continue
+        if share_text(error) != share_text(was):
             changes.append(replace(change, error=error, was=was, origin=Provenance.TRIALS))
     return sorted(changes, key=lambda change: change.error / change.was)
 

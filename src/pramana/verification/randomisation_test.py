@@ -345,7 +345,7 @@ def _decided(doubt: str, stakes: Sequence[Stake], level: float) -> Check:
     return Check.decided(
         name,
         True,
-        "no; {share} of the records would be detected",
+        "no evidence; the test finds it if at least {share} of the records are affected",
         doubt=doubt,
         share=numeral(percent(least, 6)),
     )

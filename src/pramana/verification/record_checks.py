@@ -562,7 +562,11 @@ class RecordScan:
             )  # fmt: skip
         else:
             smallest = counts.records
-            words = gettext("all {number:,} records form one anonymity set", number=smallest)
+            words = gettext(
+                "all {number:,} records form one anonymity set, for an attacker who knows no "
+                "unchanged column",
+                number=smallest,
+            )
         return Check.decided(
             "anonymity set",
             smallest == certificate.anonymity_set,

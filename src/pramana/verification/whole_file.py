@@ -330,9 +330,7 @@ def _green_words(certificate: Certificate, risk: FileRisk) -> str:
         sentence += " " + gettext("Every released column is randomised.")
     elif worst is not None:
         bound = numeral(percent_up(uniqueness_bound(certificate)))
-        limit = gettext(
-            "The limit is 1/k, or what the guarantee says instead: {bound}.", bound=bound
-        )
+        limit = gettext("The limit by the guarantee is {bound}.", bound=bound)
         sentence += f" {worst.sentence()} {limit}"
         if risk.household is not None:
             sentence += f" {household_words(risk.household)}"
