@@ -264,7 +264,7 @@ def test_rebuild_writes_a_table_that_says_what_it_is(capsys, release, tmp_path):
 
     assert code == 0
     assert "Unchanged columns come from real people" in json.loads(out)["note"]
-    assert "take estimates and errors from the release" in json.loads(out)["note"]
+    assert "Take estimates and errors from the release" in json.loads(out)["note"]
     assert b"Unchanged columns come from real people" in table.schema.metadata[b"pramana"]
     assert table.num_rows == 20_000
     assert table.column_names == ["sex", "age", "marital", "region", "income"]

@@ -366,7 +366,7 @@ class AttributeSamplingReading(UnchangedOnly):
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are corrected like counts; a mean is a ratio of unbiased estimates."""
         if self.records.changed([of]) or self.records.margins:
-            self._require_together([of, *question.names])
+            self._require_together([*question.names, of])
             return values_of_numbers(self, question, of, total=total)
         if not self._needs_reports(question, of):
             return self.unchanged.values(question, of, total=total)
@@ -455,7 +455,7 @@ class AttributeSamplingReading(UnchangedOnly):
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the nearly unbiased share of smaller values reaches the one asked for."""
         if self.records.changed([of]):
-            self._require_together([of, *question.names])
+            self._require_together([*question.names, of])
             return quantile_of_numbers(self, question, of, shares=shares)
         if not self._needs_reports(question, of):
             return self.unchanged.quantile(question, of, shares=shares)
