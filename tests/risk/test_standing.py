@@ -92,7 +92,7 @@ def test_numbers_are_counted_between_edges_that_can_be_said() -> None:
     assert list(bars) == [
         "below 5,000",
         *(f"{low:,} to {low + 5_000:,}" for low in range(5_000, 55_000, 5_000)),
-        "55,000 and more",
+        "55,000 or more",
     ]
     assert bars["5,000 to 10,000"] == 500
     assert sum(bars.values()) == len(rows)

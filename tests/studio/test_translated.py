@@ -17,7 +17,7 @@ from tests.studio.marked import mark, unmarked, work_marked
 FILES: Final = ("crowd.csv", "other.csv", "people.csv", "data.csv", "schema.toml", "plan.toml",
                 "protect.sh", "protect.py", "out", "release", "kB", "survey", "survey.toml",
                 "bz2", "gz", "zst", "README.md", "codebook.csv", "load.py", "load.R", "load.do",
-                "load.sps", "analyse.html", "analyse.R", "studio0", "question_1")  # fmt: skip
+                "load.sps", "analyse.html", "analyse.R", "question_1")  # fmt: skip
 COLUMNS: Final = ("sex", "age", "region", "income", "colour")
 ENCODINGS: Final = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "shift_jis")
 PROPER: Final = ("Pramana studio", "Python", "CSV", "Stata", "SPSS", "SHA-256", "epsilon",
@@ -45,14 +45,15 @@ def marks(brief_workers: None) -> Iterator[None]:
 class Reader:
     """Someone who reads every word of each page, and notes those without a mark."""
 
-    def __init__(self, visitor: Visitor) -> None:
+    def __init__(self, visitor: Visitor, folder: str) -> None:
         self._visitor = visitor
+        self._names = {*NAMES, folder}
         self.left: list[tuple[str, str]] = []
         visitor.client.headers["accept-language"] = "de"
 
     def see(self, place: str, text: str) -> None:
         """Read a page or a part of one."""
-        self.left += [(place, words) for words in unmarked(text, NAMES)]
+        self.left += [(place, words) for words in unmarked(text, self._names)]
 
     def page(self, path: str) -> None:
         """A page, the parts that it loads, and those that they load."""
@@ -81,7 +82,7 @@ def reader(visitor: Visitor, folder: Path) -> Reader:
     """Someone with a table of so many people that methods are usable on it."""
     head, *rows = PEOPLE.splitlines()
     (folder / "crowd.csv").write_text("\n".join([head, *rows * 4]))
-    return Reader(visitor)
+    return Reader(visitor, folder.name)
 
 
 def test_pages_without_data_are_translated(reader: Reader) -> None:

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from pramana.base.charts import COLOURS, PERCENT, altair, rows_of, styled
-from pramana.base.translation import gettext
+from pramana.base.translation import gettext, numeral
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.types import Form
 
@@ -108,7 +108,7 @@ def _chart(
 ) -> Any:
     """The chart; its title names the columns, and ``sort`` has the values down the side."""
     alt = altair()
-    whole = [row for row in rows if math.isfinite(row["estimate"])]
+    whole = [row | {"words": _words(row)} for row in rows if math.isfinite(row["estimate"])]
     offset = len(colour[1]) if colour else 1
     scale = alt.Scale(zero=False, nice=True)
     # In full; by powers of ten only where all numbers are small.
@@ -117,7 +117,10 @@ def _chart(
     if shares:
         axis = alt.Axis(labelExpr=PERCENT, tickCount=6)
     across = partial(alt.X, title=value, scale=scale, axis=axis)
-    shared: Form = {"y": alt.Y("row:N", sort=sort, title=None)}
+    shared: Form = {
+        "y": alt.Y("row:N", sort=sort, title=None),
+        "description": alt.Description("words:N"),
+    }
     shaped: Form = {}
     if colour:
         name, values = colour
@@ -164,6 +167,12 @@ def _chart(
     )
 
 
+def _words(row: Form) -> str:
+    """The labels of a number and the number, for those who listen to a chart."""
+    labels = dict.fromkeys((row["row"], row["colour"]))
+    return f"{', '.join(labels)}: {numeral(format(row['estimate'], ',.6g'))}"
+
+
 def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]], set[float]]:
     """Rows as they are drawn, arrows where an interval has no end, and the edges of the chart."""
     numbers = [row[name] for row in rows for name in ("estimate", "low", "high")]
@@ -179,7 +188,7 @@ def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]], set
     drawn = [row | {name: end(row, name) for name in edges} for row in rows]
     arrows = {
         shape: [
-            {"row": row["row"], "colour": row["colour"], "end": edges[name]}
+            {**{field: row[field] for field in ("row", "colour", "words")}, "end": edges[name]}
             for row in rows
             if math.isinf(row[name])
         ]

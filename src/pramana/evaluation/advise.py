@@ -218,7 +218,7 @@ class Advice(Shown):
             )
         ]
         if best.verdict is not None and not best.publishable and not self.unprotected:
-            words = noop("Not publishable as it is, because it would be {colour}. {sentence}")
+            words = noop("Not publishable yet, because it would be {colour}. {sentence}")
             colour = gettext(str(best.verdict.colour))
             lines.insert(0, gettext(words, colour=colour, sentence=best.verdict.sentence))
         if beyond and within:
