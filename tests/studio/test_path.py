@@ -422,7 +422,7 @@ def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
     heard = []
     while ours.poll():
         heard.append(ours.recv())
-    said = [own[1][0] % own[1][1] for own in heard if own[0] == "said"]
+    said = [own[1][0].format(**own[1][1]) for own in heard if own[0] == "said"]
     assert said == [
         "Reading the table",
         "Trying attribute-sampling, one in 5, 1 of 3 methods",

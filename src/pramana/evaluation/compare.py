@@ -79,6 +79,12 @@ class Comparison(Shown):
 
     @property
     def recommended(self) -> MethodTrial | None:
+        """The best scenario, if its errors leave something to learn."""
+        best = self.best
+        return best if best is not None and best.usable else None
+
+    @property
+    def best(self) -> MethodTrial | None:
         """The best of one chance; of several, the one on the frontier nearest to its corner.
 
         The corner is that of least risk and least loss. Both count by their logarithms, from their
@@ -100,7 +106,7 @@ class Comparison(Shown):
 
     def sentences(self) -> list[str]:
         """The recommendation in words."""
-        best = self.recommended
+        best = self.best
         unable = [
             f"{trial.scenario.name} cannot answer: {', '.join(trial.unanswered)}."
             for trial in self.outcomes
@@ -116,8 +122,11 @@ class Comparison(Shown):
             )
         means = {kind: float(np.mean(draws)) for kind, draws in best.losses.items()}
         by_kind = ", ".join(f"{kind} {in_percent(loss, percent)}" for kind, loss in means.items())
+        verdict = (
+            "Recommended:" if best.usable else "Not publishable: no scenario is usable. The best is"
+        )
         lines = [
-            f"Recommended: {best.scenario.name}, with a loss of {in_percent(best.loss, percent)} "
+            f"{verdict} {best.scenario.name}, with a loss of {in_percent(best.loss, percent)} "
             f"and a risk of {in_percent(best.exposure)}{details}.",
             f"Loss is the mean over the planned analyses ({by_kind or 'none'}) and over {DRAWS} "
             "releases of each scenario, ± the standard deviation of one release.",
