@@ -13,6 +13,7 @@ from pramana.analysis.means import (
     estimate_values,
     far_limits,
     pulled,
+    shrunken_words,
 )
 from pramana.analysis.question import Question, quantile
 from pramana.analysis.variance import Ratio, bounded_interval
@@ -241,6 +242,15 @@ def test_shrunken_means_are_no_worse_than_those_of_released_records(setting):
     assert squares["shrunk"] < 1.05**2 * squares["naive"]
     assert squares["shrunk"] < 1.05**2 * squares["unbiased"]
     assert 0.93 <= np.mean(held) <= 0.985
+
+
+def test_shrunken_means_state_the_true_reason():
+    """A small expected error is no reason; an interval without bound is."""
+    hidden = shrunken_words(0.017, bounded=False)
+    assert "no bound" in hidden
+    assert "expected error" not in hidden
+    for bounded in (True, False):
+        assert "0.2 standard deviations" in shrunken_words(0.2, bounded=bounded)
 
 
 def test_shrunken_means_stay_within_the_range_of_the_values():

@@ -160,6 +160,18 @@ def test_what_is_no_survey_stays_typed_and_says_why(
     assert not (folder / "travel.toml").exists()
 
 
+@pytest.mark.parametrize("kind", ["points", "bins"])
+def test_numbers_typed_wrong_are_named_with_what_to_type(draft: Visitor, kind: str) -> None:
+    """The message names the question and gives an example; it shows no type of the program."""
+    age = AGE | {"kind": kind}
+    draft.post("/surveys/edit", form(age))
+    draft.post("/surveys/edit", form(age | {"values": "0, ten, 20"}))
+    assert "ten" in draft.get("/surveys/edit").text
+    said = words(draft.part("/surveys/preview"))
+    assert f"{kind} of 'age' must be numbers in rising order, such as 0, 10, 20." in said
+    assert "float" not in said
+
+
 def test_hostile_texts_are_escaped(draft: Visitor) -> None:
     """In the form, in the list of conditions, and in the page that is framed."""
     bad = "</textarea><script>alert(1)</script>"

@@ -430,7 +430,7 @@ class AttributeSamplingReading(UnchangedOnly):
         )
         limits = self.records.range_of(of) if question.beyond is None else (0.0, 1.0)
         shrunken = sums.laid_out(np.where(there, np.clip(centre + apart, *limits), np.nan))
-        why = f"{sums.basis(counts.reports).rstrip('.')}; {shrunken_words(error)}"
+        why = f"{sums.basis(counts.reports).rstrip('.')}; {shrunken_words(error, bounded=bounded)}"
         return replace(made, method="shrunk", estimate=shrunken, why=why)
 
     def _needs_reports(self, question: Question, of: str) -> bool:

@@ -170,15 +170,17 @@ def is_shrunk(question: Question, error: float, *, bounded: bool) -> bool:
     )
 
 
-def shrunken_words(error: float) -> str:
-    """What a shrunken mean is."""
+def shrunken_words(error: float, *, bounded: bool) -> str:
+    """Why means are shrunk, and what a shrunken mean is."""
     off = gettext("unbounded")
     if math.isfinite(error):
         off = gettext("{error:.2g} standard deviations of the values", error=error)
+    reason = gettext("the expected error of the unbiased means is {error}.", error=off)
+    if error <= SMALL_ERROR and not bounded:
+        reason = gettext("the interval of at least one group has no bound.")
     words = gettext(
-        "the expected error of the unbiased means is {error}. The means are shrunk. {shrinkage}",
-        error=off, shrinkage=gettext(SHRINKAGE),
-    )  # fmt: skip
+        "{reason} The means are shrunk. {shrinkage}", reason=reason, shrinkage=gettext(SHRINKAGE)
+    )
     return f"{words} {gettext(ALIKE)}" if error >= 1 else words
 
 
@@ -219,9 +221,12 @@ def _shown_mean(
     unbiased, se, _, high = figures
     deviation = deviation_of(moments.totals)
     error = relative_error(np.maximum(ratio.below, 0), se, deviation)
-    if not is_shrunk(question, error, bounded=bool(np.isfinite(high).all())):
+    bounded = bool(np.isfinite(high).all())
+    if not is_shrunk(question, error, bounded=bounded):
         return unbiased, gettext("nearly unbiased: a corrected total divided by a corrected count.")
-    return _shrunken(moments, channels, ratio, noise, deviation), shrunken_words(error)
+    return _shrunken(moments, channels, ratio, noise, deviation), shrunken_words(
+        error, bounded=bounded
+    )
 
 
 def _shrunken(

@@ -108,6 +108,8 @@ def show_plan(plan: Plan) -> None:
     console.print()
     if "sets" in form or form["columns"]:  # methods in groups have no matrix to tell of
         console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))
+        if "sets" not in form:
+            console.print("least unchanged: the least probability that a value stays unchanged.")
         console.print()
     if plan.trade_off is not None:
         console.print(plan.trade_off, markup=False, soft_wrap=True)
@@ -124,7 +126,7 @@ def show_plan(plan: Plan) -> None:
 
 def _columns(plan: Plan, form: Form) -> Any:
     """A row a column; columns that move together have one matrix, shown at the first of them."""
-    heads = ("column", "values", "retention", "stays", "epsilon")
+    heads = ("column", "values", "retention", "least unchanged", "epsilon")
     rows = []
     for name, parameters in form["columns"].items():
         if plan.mechanism.step_of(name).columns[0] != name:

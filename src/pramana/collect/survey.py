@@ -486,6 +486,7 @@ def read_survey(text: str) -> Survey:
         )
     if isinstance(form.get("expected"), int):
         form.setdefault("minimum", max(2, -(-form["expected"] // 2)))
+    _check_numbers(form)
     try:
         return convert(form, Survey)
     except ValidationError as error:
@@ -541,6 +542,21 @@ def _check_texts(value: Any, place: str) -> None:
         entries = value.items() if isinstance(value, dict) else enumerate(value, 1)
         for name, inner in entries:
             _check_texts(inner, f"{place}.{name}".lstrip("."))
+
+
+def _check_numbers(form: Mapping[str, Any]) -> None:
+    """Refuse bins and points that hold something else than numbers, with what to type."""
+    questions = form.get("questions")
+    tables = questions if isinstance(questions, list) else []
+    for question in (table for table in tables if isinstance(table, dict)):
+        for entry in ("bins", "points"):
+            numbers = question.get(entry, [])
+            if not isinstance(numbers, list) or {*map(type, numbers)} - {int, float}:
+                raise InvalidSchema(
+                    "{entry} of '{column}' must be numbers in rising order, such as 0, 10, 20.",
+                    entry=entry,
+                    column=question.get("name", ""),
+                )
 
 
 def _filled(text: str, values: Mapping[str, str | int]) -> str:

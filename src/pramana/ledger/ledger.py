@@ -59,19 +59,20 @@ class Budget:
 
     def require(self, together: Together, *, records: int) -> None:
         """Refuse what exceeds it."""
-        who = "This release alone"
+        who = "This release alone would"
         if together.releases > 1:
-            who = f"With this release, all {together.releases} of this table together"
+            all_of = "both" if together.releases == 2 else f"all {together.releases}"
+            who = f"With this release, {all_of} releases of this table together would"
         if self.epsilon is not None or self.delta is not None:
             exceeded = self._exceeded_central(together, records)
             if exceeded is not None:
-                raise DoesNotHold(f"{who} would have {exceeded}. Nothing was written.")
+                raise DoesNotHold(f"{who} have {exceeded}. Nothing was written.")
         if self.k is not None:
             if together.k is None:
                 self._require_covered("k", together)
             elif together.k < self.k:
                 raise DoesNotHold(
-                    f"{who} would have k = {text_down(together.k)}, below the budget of "
+                    f"{who} have k = {text_down(together.k)}, below the budget of "
                     f"{text_up(self.k)}. Nothing was written."
                 )
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.base.text import listed, significant
+from pramana.base.text import significant
 from pramana.errors import PramanaError
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds
 from pramana.mechanisms.transition import UniformMixture
@@ -129,8 +129,8 @@ def means_left_out(plan: Plan) -> Iterator[str]:
         names = [name for name in (of, *by) if plan.schema.column(name).randomised]
         if not plan.mechanism.containing(names):
             yield (
-                f"The mean of {of} by {listed(by)} cannot be estimated: no attribute set contains "
-                "these columns together."
+                f"The mean of {of} by {' and '.join(by)} cannot be estimated: no attribute set "
+                "contains these columns together."
             )
 
 
