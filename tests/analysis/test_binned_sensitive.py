@@ -184,4 +184,4 @@ def test_compare_measures_centroids_of_numbers_that_are_categories():
     table = people(600)
     found = api.compare(table, schema(), methods=["centroid", "resample"], k=[3])
     assert all(outcome.measured for outcome in found.outcomes)
-    assert all("released unchanged" in own.note for own in found.outcomes if own.note)
+    assert all("equal released record" in own.note for own in found.outcomes if own.note)

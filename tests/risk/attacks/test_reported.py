@@ -150,7 +150,7 @@ def test_an_owner_audits_attacks_and_reports_on_reports():
     assert recovered["exact"] >= recovered["guess"] - 0.02
     page = api.report(release, original=truth()).html
     assert "attribute sets:" in page
-    assert "Fit models to synthetic records" in page
+    assert "Fit models with" in page
 
 
 def test_two_releases_of_reports_add_up():
