@@ -159,8 +159,8 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
     """What a guarantee gives households of some sizes, as a sentence.
 
     >>> from pramana.guarantees.pk_anonymity import PkAnonymity
-    >>> household_words(PkAnonymity(k=20), (2, 4)).strip()
-    'For m members of one household together it is k / m: k = 10 for 2, k = 5 for 4.'
+    >>> household_words(PkAnonymity(k=20), (2,)).strip()
+    'For all m members of a household together: k / m, that is k = 10 for 2 members.'
     >>> household_words(PkAnonymity(k=9), (2,)).split(". ")[1]
     'Households of 9 and more: no protection (k = 1).'
     """

@@ -211,6 +211,7 @@ class Form:
 def typed_number(text: str) -> str:
     """A number as programs read it: a comma is a decimal mark or between thousands, by language.
 
+    >>> from pramana.base.translation import in_language
     >>> with in_language("de"):
     ...     typed_number("0,5"), typed_number("1.5")
     ('0.5', '1.5')
