@@ -89,7 +89,7 @@ def test_permuting_keys_alone_says_that_all_records_are_there():
 
     seen = release.certificate.statistics["unchanged_records"]
     assert seen["records_at_most"] == seen["unique_records_at_most"] == 1
-    assert "Their content is public." in release.certificate.sentences()[-1]
+    assert "Everybody can read these records." in release.certificate.sentences()[-1]
 
 
 def test_with_a_column_beside_the_keys_little_is_copied():

@@ -59,6 +59,9 @@ def test_a_sensitive_column_splits_the_anonymity_set_of_a_release(tmp_path: Path
         "1,000 records share the values of all columns released unchanged"
         in certificate.to_json()["anonymity_set"]["statement"]
     )
+    alone_there = replace(certificate, smallest_unchanged_group=1).among_whom()
+    assert alone_there.endswith("only ones with their values of the unchanged columns.")
+    assert "share the values of all" not in alone_there
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
     assert checks["unchanged columns"]
     assert checks["shuffled-privacy"]

@@ -441,7 +441,7 @@ def test_reports_that_were_not_drawn_are_found(monkeypatch):
     found = against_original(release.certificate, open_table(release.table), open_table(truth))
     (left,) = [own for own in found if own.name.startswith("randomisation")]
     assert left.state == "asserted"
-    assert "undecided: more than 1 cells" in left.detail
+    assert "asserted by the owner: more than 1 cells" in left.detail
 
 
 ALIKE = pm.Categories(("u", "v", "w", "x"))

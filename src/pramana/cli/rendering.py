@@ -340,16 +340,13 @@ def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
             console.print(f"{mark} {escape(in_one_line(line))}", soft_wrap=True)
     for remark in verdict.notes:
         console.print(f"[yellow]note[/] {escape(in_one_line(remark))}", soft_wrap=True)
-    failed, asserted = (len(verdict.of_state(state)) for state in ("failed", "asserted"))
+    failed = len(verdict.of_state("failed"))
     if failed:
         many = "1 check" if failed == 1 else f"{failed} checks"
         console.print(f"[bold red]This {what} is not valid: {many} failed.[/]")
         return
     console.print("All verifiable checks passed.")
     console.print(escape(verdict.counted()), soft_wrap=True)
-    if asserted:
-        are = "1 check is" if asserted == 1 else f"{asserted} checks are"
-        console.print(f"[yellow]{are} asserted by the owner and cannot be verified here.[/]")
     if verdict.publishable is not None:
         show_publishable(console, verdict.publishable)
 

@@ -75,7 +75,7 @@ from pramana.verification.whole_file import FileRisk
 
 UNKEPT: Final = "only kept matrices can show that these made the records (--mechanism)"
 TOO_LARGE: Final = "its matrices are too large to be computed from the original again"
-OTHERS: Final = "undecided: the matrices computed again from the original are different"
+OTHERS: Final = "asserted by the owner: the matrices computed again from the original are different"
 
 
 def with_owner_checks(

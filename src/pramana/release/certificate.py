@@ -20,7 +20,6 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from pramana.base.rounding import SHARES
 from pramana.base.text import counted, listed, percent_up, text_up
 from pramana.base.translation import ENGLISH, gettext, in_language, noop, numeral
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
@@ -56,7 +55,7 @@ from pramana.types import Entries, Form
 FORMAT: Final = "pramana-certificate"
 FORMAT_VERSION: Final = 2
 
-TEXT_VERSION: Final = 4
+TEXT_VERSION: Final = 5
 """Raise it when a sentence of a certificate, of the README or of the codebook changes.
 
 Sentences follow from numbers and are compared to the letter, so that a forged one shows. A
@@ -387,10 +386,14 @@ class Certificate:
         text = gettext(words, columns=self._titles(known), size=size)
         text += gettext(" The size of this set alone is not a guarantee.")
         fewest = self.smallest_unchanged_group
-        if fewest is not None:
+        if fewest == 1:
             text += gettext(
-                " At least {records} the values of all columns released unchanged.",
-                records=counted(fewest, "record shares", "records share"),
+                " Some records are the only ones with their values of the unchanged columns."
+            )
+        elif fewest is not None:
+            text += gettext(
+                " At least {records:,} records share the values of all columns released unchanged.",
+                records=fewest,
             )
         return text
 
@@ -525,14 +528,15 @@ class Certificate:
         share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
         text = gettext(
             "On average at most {share} of the original records, and at most {unique} of those "
-            "that are unique in the original data, appear unchanged in the release (estimated on a "
-            "permuted copy, rounded up to one of {steps} steps).",
-            share=numeral(percent_up(share)), unique=numeral(percent_up(unique)), steps=len(SHARES),
+            "that are unique in the original data, appear unchanged in the release (estimated, "
+            "rounded up).",
+            share=numeral(percent_up(share)), unique=numeral(percent_up(unique)),
         )  # fmt: skip
         suggested = self.suggested_share
         if suggested is not None and unique > suggested:
             text += gettext(
-                " Their content is public. The guarantee bounds the probability of linking them."
+                " Everybody can read these records. The guarantee bounds only the probability of "
+                "linking them to a person."
             )
         return text
 

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pramana.base.text import json_fields, percent_up
-from pramana.base.translation import gettext, numeral
+from pramana.base.text import counted, json_fields, percent_up
+from pramana.base.translation import gettext, noop, numeral
 from pramana.schema.schema import Column
 from pramana.types import Codes, FloatArray, Form, IntArray
 
@@ -94,16 +94,23 @@ class Telling:
 
     def sentence(self) -> str:
         """The finding, without any value of the table."""
+        words = noop(
+            "{column} gives {key} away for {people} of {records} people ({share}): at {values} of "
+            "{column}, nearly all people have one of only {left} of the {of} values of {key}."
+        )
+        if self.left == 1:
+            words = noop(
+                "{column} gives {key} away for {people} of {records} people ({share}): at {values} "
+                "of {column}, nearly all people have the same one of the {of} values of {key}."
+            )
         return gettext(
-            "{column} gives {key} away for {people} of {records} people ({share}): those "
-            "with {values} of its values have nearly all {left} of the {of} values of "
-            "{key}.",
+            words,
             column=self.column,
             key=self.key,
             people=numeral(f"{self.people:,}"),
             records=numeral(f"{self.records:,}"),
             share=numeral(percent_up(self.share)),
-            values=self.values,
+            values=counted(self.values, "value"),
             left=self.left,
             of=self.of,
         )  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.base.text import Shown, counted, json_fields
+from pramana.base.text import Shown, counted, json_fields, listed
 from pramana.base.translation import gettext, noop
 from pramana.types import FloatArray, Form
 from pramana.verification.whole_file import Colour, FileRisk, Publishable
@@ -173,14 +173,13 @@ class Verdict(Shown):
 
         >>> checks = [Check.decided("k-anonymity", True, "", CheckKind.GUARANTEE)]
         >>> Verdict((*checks, Check.asserted("shuffle", ""))).counted()
-        'Guarantees: 1 proven, 0 asserted by the owner. 1 other assertion.'
+        '1 guarantee recomputed. 1 fact is asserted by the owner: shuffle.'
         """
         number = self.counts
-        proven, asserted = number["guarantees_proven"], number["guarantees_asserted"]
         words = [
-            gettext(
-                "Guarantees: {proven} proven, {asserted} asserted by the owner",
-                proven=proven, asserted=asserted,
+            counted(
+                number["guarantees_proven"],
+                noop("guarantee recomputed"), noop("guarantees recomputed"),
             )
         ]  # fmt: skip
         for name, single, several in (
@@ -189,11 +188,15 @@ class Verdict(Shown):
              noop("statistical tests passed")),
             ("unchanged_columns", noop("check of unchanged columns"),
              noop("checks of unchanged columns")),
-            ("other_assertions", noop("other assertion"), noop("other assertions")),
             ("failed", noop("check failed"), noop("checks failed")),
         ):  # fmt: skip
             if number[name]:
                 words.append(counted(number[name], gettext(single), gettext(several)))
+        asserted = [check.name for check in self.of_state(State.ASSERTED)]
+        if asserted:
+            single = noop("fact is asserted by the owner")
+            several = noop("facts are asserted by the owner")
+            words.append(f"{counted(len(asserted), single, several)}: {listed(asserted, most=3)}")
         return f"{'. '.join(words)}."
 
     def with_checks(self, more: Iterable[Check]) -> Verdict:

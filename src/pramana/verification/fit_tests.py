@@ -249,7 +249,7 @@ def drawn_inside_bins(
     least = detectable_share(SHARES, hopes, level=level / 2)
     if least is None:
         return Check.asserted(
-            name, "undecided: random numbers would look the same", column=column.name
+            name, "asserted by the owner: random numbers would look the same", column=column.name
         )
     detail = "consistent with random numbers; {share} of records left unchanged would be detected"
     return Check.decided(name, True, detail, column=column.name, share=numeral(percent(least, 6)))
@@ -339,7 +339,7 @@ def numbers_against_original(
     for step in steps:
         name, names = "transitions of {columns}", " x ".join(step.columns)
         if step.matrix is None or len(step.labels) > MOST_ROUNDED:
-            detail = "undecided: too many cells, or a matrix for each stratum"
+            detail = "asserted by the owner: too many cells, or a matrix for each stratum"
             yield Check.asserted(name, detail, columns=names)
             continue
         columns = [schema.column(column) for column in step.columns]

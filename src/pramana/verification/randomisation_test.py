@@ -316,7 +316,7 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
                     "{first} to {last}, {number} sets",
                     first=left[0], last=left[-1], number=len(left),
                 )  # fmt: skip
-            detail = "undecided: more than {most:,} cells, or rounded by chance"
+            detail = "asserted by the owner: more than {most:,} cells, or rounded by chance"
             yield replace(
                 Check.asserted("randomisation: {doubt}", detail, doubt=few, most=MOST_OF_A_SET),
                 decides=gettext("randomisation"),
@@ -340,7 +340,7 @@ def _decided(doubt: str, stakes: Sequence[Stake], level: float) -> Check:
     gains = ((mean, math.sqrt(square)) for mean, square in hoped)
     least = detectable_share(SHARES, gains, level=level)
     if least is None:
-        detail = "undecided: such a release cannot be distinguished from a valid one"
+        detail = "asserted by the owner: such a release cannot be distinguished from a valid one"
         return Check.asserted(name, detail, doubt=doubt)
     return Check.decided(
         name,

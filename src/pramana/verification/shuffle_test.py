@@ -51,7 +51,7 @@ PART = 2**16
 MOST_CELLS = 4096
 """The most cells of a step on several columns whose matrix is laid out."""
 
-SILENT = "undecided: these columns are too similar"
+SILENT = "asserted by the owner: these columns are too similar"
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,8 @@ def order_check(records: PairedRecords, *, level: float) -> Check:
     reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
     if reach is None:
         return Check.asserted(
-            "shuffle", "consistent with a shuffle; undecided: these columns are too similar"
+            "shuffle",
+            "consistent with a shuffle; asserted by the owner: these columns are too similar",
         )
     words = "consistent with a shuffle; records left in their places would be detected"
     if reach > 1:

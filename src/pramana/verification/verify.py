@@ -179,7 +179,7 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
     for name, fit in fits.items():
         good = fit.chance >= LEVEL / 2 / len(fits)
         if good and fit.chance_unchanged >= LEVEL / 2 / len(fits):
-            detail = "undecided: the original records would fit the matrices as well"
+            detail = "asserted by the owner: the original records would fit the matrices as well"
             yield Check.asserted("transitions of {column}", detail, column=name)
             continue
         why = gettext("fits the matrices") if good else gettext("does not fit the matrices")
