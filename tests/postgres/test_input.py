@@ -76,7 +76,7 @@ def test_commands_to_paste_name_its_address(people: str, tmp_path: Path) -> None
     to = ["describe", secret, "-o", str(tmp_path / "s.toml")]
     command = [sys.executable, "-m", "pramana", *to]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    assert shlex.split(said.rpartition("Then design: ")[2])[2] == people
+    assert shlex.split(said.rpartition("): ")[2])[2] == people
     assert SECRET not in said
 
 

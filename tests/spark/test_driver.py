@@ -41,7 +41,8 @@ def collected(places):
     logs = sorted((places / "events").rglob("events_*"))
     lines = [line for log in logs for line in log.read_text().splitlines(keepends=True)]
     events = [json.loads(line) for line in lines if line.endswith("\n")]
-    tasks = [event for event in events if event["Event"] == "SparkListenerTaskEnd"]
+    ended = [event for event in events if event["Event"] == "SparkListenerTaskEnd"]
+    tasks = [event for event in ended if event["Task End Reason"]["Reason"] == "Success"]
     return sum(event["Task Metrics"]["Result Size"] for event in tasks), len(tasks)
 
 
