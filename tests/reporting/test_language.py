@@ -58,7 +58,7 @@ def test_a_report_is_in_the_language_that_is_asked_for(release: Any) -> None:
     for words in (
         "Technischer Anhang",
         "Ein veröffentlichter Datensatz wird der richtigen Person",
-        "Garantien:",
+        "Garantien nachgerechnet",
         "Zur Veröffentlichung:",
     ):
         assert words in made.replace("\u00a0", " "), words
