@@ -252,7 +252,7 @@ def _unchanged_check(certificate: Certificate, counted: UnchangedRecords) -> Che
     """The stated shares of unchanged records against the counted ones."""
     stated = certificate.statistics.get("unchanged_records")
     shares = gettext(
-        "{share} of the records are released unchanged, {unique} of the unique ones",
+        "{share} of the original records equal a released one, {unique} of the unique ones",
         share=numeral(percent_up(counted.share)), unique=numeral(percent_up(counted.unique_share)),
     )  # fmt: skip
     if stated is None:
