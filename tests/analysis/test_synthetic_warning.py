@@ -29,7 +29,26 @@ def test_a_release_that_says_little_warns_with_the_error():
     release = released(0.2)
     table = release.crosstab("sex", "region", weighted=False)
     assert np.median(np.asarray(table.se) / np.asarray(table.estimate)) > 0.1
-    with pytest.warns(Imprecise, match="median standard error of"):
+    with pytest.warns(Imprecise, match="Half of the records are in cells"):
+        release.synthesize(seed=1)
+
+
+def test_rare_cells_alone_do_not_warn():
+    """Nine records in ten are in one cell, which is known well; the median counts records."""
+    rng = np.random.default_rng(7)
+    names = ("a", "b")
+    people = pa.table(
+        {name: rng.choice(list("xyzuvw"), 20_000, p=[0.95, *[0.01] * 5]) for name in names}
+    )
+    schema = pm.Schema(
+        tuple(pm.Column(name, pm.Role.KEY, pm.Categories(tuple("xyzuvw"))) for name in names)
+    )
+    plan = pm.design(schema, data=people, method=pm.Retention(retention=0.5))
+    release = pm.protect(people, plan, seed=1)
+    table = release.crosstab(*names, weighted=False)
+    assert np.median(table.se / table.estimate) > 0.1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         release.synthesize(seed=1)
 
 

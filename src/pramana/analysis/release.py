@@ -590,31 +590,36 @@ class Release:
 
     @cached_property
     def _pair_error(self) -> float | None:
-        """The median relative standard error of cells of tables of two randomised columns.
+        """The relative standard error of cells of two randomised columns: the median over records.
 
         Of the first ``MOST_PAIRS`` tables, and of cells of ``ENOUGH`` records and more. Synthetic
         records have the same error, and that of their draw. ``None`` where it is not known.
         """
         names = [column.name for column in self.certificate.true_schema.randomised]
-        errors = [np.zeros(0)]
+        errors, records = [np.zeros(0)], [np.zeros(0)]
         for pair in islice(combinations(names, 2), MOST_PAIRS):
             with suppress(PramanaError), unheard(Notice):
                 table = self.crosstab(*pair, weighted=False)
                 counts, deviations = np.asarray(table.estimate), np.asarray(table.se)
                 enough = counts >= ENOUGH
                 errors.append(deviations[enough] / counts[enough])
-        together = np.concatenate(errors)
-        return float(np.median(together)) if len(together) else None
+                records.append(counts[enough])
+        together, weights = np.concatenate(errors), np.concatenate(records)
+        if not len(together):
+            return None
+        order = np.argsort(together)
+        below = np.cumsum(weights[order])
+        return float(together[order][np.searchsorted(below, below[-1] / 2)])
 
     def _warn_of_synthetic_errors(self) -> None:
         """Warn where synthetic records say little about two columns together."""
         error = self._pair_error
         if error is not None and error > LARGE_ERROR:
             warnings.warn(
-                f"Cells of two columns have a median standard error of {percent_up(error)} in this "
-                f"release, and synthetic records are not more precise: above "
-                f"{percent_up(LARGE_ERROR)} they are of little use. Estimate single tables and "
-                "means from the release instead (pramana estimate).",
+                "Half of the records are in cells of two columns with a standard error of "
+                f"{percent_up(error)} or more of the cell, and synthetic records are not more "
+                "precise. Estimate tables and means from the release instead (pramana estimate), "
+                "which states the error of each number.",
                 Imprecise,
                 stacklevel=3,
             )
